@@ -75,7 +75,7 @@ def find_changes() -> Iterator[Changes]:
 
 
 def behind(judged: MetricVerdict) -> frozenset[str]:
-    """Return the titles that a test tells apart from the best; none if nothing was tested."""
+    """Return the titles that differ from the best by a test; none if nothing was tested."""
     return frozenset(judged.samples) - judged.verdict.best if judged.verdict.tested else frozenset()
 
 

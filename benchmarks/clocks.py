@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def compare_twins(repeat: int) -> Section:
-    """Run every learner `repeat` times, in turns so that all meet the same load."""
+    """Run every learner `repeat` times, in turns, so all have the same load."""
     names = sorted({*TWINS, *TWINS.values()})
     found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     with prepared() as (executor, header):

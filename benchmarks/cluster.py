@@ -93,15 +93,15 @@ def main() -> None:
     parser.add_argument("--trials", type=int)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--gigabytes", type=float, default=2.0)
-    asked = parser.parse_args()
-    if asked.part == "overhead":
-        measure_part(partial(measure_overhead, asked.rounds, asked.trials or 20))
-    elif asked.part == "data":
-        measure_part(partial(measure_data, asked.gigabytes, asked.rounds))
+    args = parser.parse_args()
+    if args.part == "overhead":
+        measure_part(partial(measure_overhead, args.rounds, args.trials or 20))
+    elif args.part == "data":
+        measure_part(partial(measure_data, args.gigabytes, args.rounds))
     else:
-        default = SIMULATIONS[asked.part]
-        workers, trials = asked.workers or default.workers, asked.trials or default.trials
-        measure_part(partial(simulate, asked.part, Simulation(workers, trials, default.seconds_each)))
+        default = SIMULATIONS[args.part]
+        workers, trials = args.workers or default.workers, args.trials or default.trials
+        measure_part(partial(simulate, args.part, Simulation(workers, trials, default.seconds_each)))
 
 
 def measure_part(measure: Callable[[Path], Section]) -> None:

@@ -70,8 +70,8 @@ class Sleeper:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
-    asked = parser.parse_args()
-    measure_part(partial(measure, asked.kills))
+    args = parser.parse_args()
+    measure_part(partial(measure, args.kills))
 
 
 @dataclass

@@ -60,5 +60,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scheduler", help="address of the scheduler")
     parser.add_argument("number", type=int, help="number of workers in this process")
-    asked = parser.parse_args()
-    asyncio.run(main(asked.scheduler, asked.number))
+    args = parser.parse_args()
+    asyncio.run(main(args.scheduler, args.number))

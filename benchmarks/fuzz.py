@@ -224,7 +224,7 @@ def try_prediction(chance: random.Random, folder: Path) -> None:
     source = folder / chance.choice(("rows.csv", "rows.tsv", "rows.jsonl", "rows.txt"))
     good = ROWS_JSON if source.suffix == ".jsonl" else TABLE
     source.write_bytes(mutate(good, chance).encode("utf-8", "surrogatepass"))
-    asked = PredictionRequest(
+    request = PredictionRequest(
         source=str(source),
         text=seldom(("0", mutate("title", chance)), "title", chance),
         top=seldom((0, -1, 2_000_000_000), 2, chance),
@@ -233,7 +233,7 @@ def try_prediction(chance: random.Random, folder: Path) -> None:
         delimiter=seldom((";", "", mutate(",", chance)), None, chance),
         header=seldom((True, False), None, chance),
     )
-    predict_rows(model_in(folder), asked, lambda done, share: None)
+    predict_rows(model_in(folder), request, lambda done, share: None)
 
 
 def try_manifest(chance: random.Random, folder: Path) -> None:

@@ -53,12 +53,12 @@ def main() -> None:
     parser.add_argument("sources", nargs="*")
     parser.add_argument("--learners", default="ff;pa, one pass;lomtree, one pass", help="names with ; between them")
     parser.add_argument("--rows", type=int, default=5_000, help="test rows to predict at most")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     take_one_thread()
-    for source in asked.sources:
+    for source in args.sources:
         parts = read_source(source)
-        for name in asked.learners.split(";"):
-            save_section("many-classes", add_learner(f"`{name_of(source)}`", name.strip(), parts, asked.rows))
+        for name in args.learners.split(";"):
+            save_section("many-classes", add_learner(f"`{name_of(source)}`", name.strip(), parts, args.rows))
 
 
 def add_learner(title: str, name: str, parts: Parts, most_rows: int) -> Section:

@@ -66,9 +66,9 @@ def main() -> None:
     parser.add_argument("titles", type=Path)
     parser.add_argument("--text", default="title")
     parser.add_argument("--label", default="code")
-    asked = parser.parse_args()
-    texts, labels = read_titles(asked.titles, asked.text, asked.label)
-    data = f"{asked.titles.name}: {len(texts):,} short texts in {len(set(labels)):,} classes."
+    args = parser.parse_args()
+    texts, labels = read_titles(args.titles, args.text, args.label)
+    data = f"{args.titles.name}: {len(texts):,} short texts in {len(set(labels)):,} classes."
     with tempfile.TemporaryDirectory() as folder:
         parts = [
             partial(measure_speed, texts, labels, data, Path(folder)),

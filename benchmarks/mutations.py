@@ -246,7 +246,7 @@ class Found:
 
 
 def modules_below(folder: Path) -> list[Path]:
-    """Return the modules of a package without kernels, which have dense references of their own."""
+    """Return the modules of a package without kernels, which have their own dense references."""
     return sorted(path for path in folder.rglob("*.py") if "kernels" not in path.parts)
 
 

@@ -32,20 +32,20 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400_000, help="default: %(default)s")
     parser.add_argument("--memory", default="250MB", help="memory limit of a trial; default: %(default)s")
     parser.add_argument("--large", default="100MB", help="represent larger data in blocks; default: %(default)s")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        records, mapped_bytes = run(asked, Path(folder))
-    save_section("out-of-memory", report(asked, records, mapped_bytes))
+        records, mapped_bytes = run(args, Path(folder))
+    save_section("out-of-memory", report(args, records, mapped_bytes))
 
 
-def run(asked: argparse.Namespace, folder: Path) -> tuple[list[Record], int]:
+def run(args: argparse.Namespace, folder: Path) -> tuple[list[Record], int]:
     """Return the records of both learners, and the bytes of the training rows that their trials map."""
-    data = f"zipf(rows={asked.rows}, classes=1000, features=20000)"
-    words = ["run", "--learners", LEARNERS, "--data", data, "--memory", asked.memory, "--trials", "1"]
+    data = f"zipf(rows={args.rows}, classes=1000, features=20000)"
+    words = ["run", "--learners", LEARNERS, "--data", data, "--memory", args.memory, "--trials", "1"]
     environment = {
         **os.environ,
         HOME_VARIABLE: str(folder / "home"),
-        "HARNESS_LARGE_BYTES": str(parse_memory(asked.large)),
+        "HARNESS_LARGE_BYTES": str(parse_memory(args.large)),
         "HARNESS_REPRESENTED_BYTES": str(10**12),
     }
     command = [sys.executable, "-m", "harness", *words, "--out", str(folder / "out")]
@@ -54,8 +54,8 @@ def run(asked: argparse.Namespace, folder: Path) -> tuple[list[Record], int]:
     return read_records(folder / "out"), sum(kept)
 
 
-def report(asked: argparse.Namespace, records: list[Record], mapped_bytes: int) -> Section:
-    note = f"{asked.rows:,} rows of `zipf` in 1,000 classes, one thread; memory limit {asked.memory}."
+def report(args: argparse.Namespace, records: list[Record], mapped_bytes: int) -> Section:
+    note = f"{args.rows:,} rows of `zipf` in 1,000 classes, one thread; memory limit {args.memory}."
     rows: list[list[Value]] = []
     for record in records:
         end = "trained" if record.status == "ok" else f"{record.status}: {record.message}"

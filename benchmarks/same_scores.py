@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORDS = "results/**/records.jsonl"
 LEARNER = ("label", "learner", "params", "to_tune")
 DATA = ("dataset", "dataset_params", "fingerprint", "representation", "split", "number", "seed", "depth")
-"""Fields that tell one trial from another."""
+"""Fields that identify a trial."""
 
 Scores = dict[str, Any]
 """The status, the scores and the learning curve of a record."""
@@ -31,7 +31,7 @@ Scores = dict[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """How the records of a file compare with those of a revision."""
+    """The records of a file compared with those of a revision."""
 
     identical: int
     differences: tuple[str, ...]
@@ -68,7 +68,7 @@ def read_then(name: str, base: str) -> list[str]:
 def scores_by_trial(lines: Iterable[str]) -> dict[str, Scores]:
     """Return the scores of each record by its trial. The last record of a trial counts.
 
-    Lines without a key are left out: before results/defaults had a file of its own format, it had such lines.
+    Lines without a key are left out: results/defaults had such lines in its first format.
     """
     found = {}
     for line in lines:

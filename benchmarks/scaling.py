@@ -111,8 +111,8 @@ def table_of(
     for label, found in by_learner.items():
         cells = [_cell(found.get(classes), cost, digits) for classes in sizes]
         slope = _slope({classes: cost(record) for classes, record in found.items()}) if digits == 1 else None
-        told = "" if slope is None else f"K^{slope:.2f}"
-        rows.append((slope is None, slope or 0.0, label, f"| `{label}` | {' | '.join(cells)} | {told} |"))
+        growth = "" if slope is None else f"K^{slope:.2f}"
+        rows.append((slope is None, slope or 0.0, label, f"| `{label}` | {' | '.join(cells)} | {growth} |"))
     return lines + [row[-1] for row in sorted(rows)]
 
 

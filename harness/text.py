@@ -55,6 +55,27 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def as_error(text: str) -> str:
+    """Return a message about an error that ends the command."""
+    return f"error: {text.strip()}"
+
+
+def as_warning(text: str) -> str:
+    """Return a message about a result that may not be what the user expects.
+
+    Examples
+    --------
+    >>> as_warning("2 of 6 trials failed.")
+    'warning: 2 of 6 trials failed.'
+    """
+    return f"warning: {text.strip()}"
+
+
+def as_note(text: str) -> str:
+    """Return a message that helps to read the output."""
+    return f"note: {text.strip()}"
+
+
 SUFFIXES = {
     "seconds": ((3600.0, " h"), (60.0, " min"), (1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")),
     "count": ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")),

@@ -40,7 +40,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Start long tests first, so that workers finish at about the same time."""
+    """Start long tests first: workers then finish at about the same time."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: place_in_line(item.path))
 

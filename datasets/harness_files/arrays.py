@@ -52,6 +52,11 @@ def load_arrays(
     -------
     Dataset
         The rows, in the order of the file.
+
+    Raises
+    ------
+    DataError
+        If the files are missing or malformed. The message has the file and the line.
     """
     check_missing(missing)
     arrays = _read(path)

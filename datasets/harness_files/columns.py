@@ -167,8 +167,10 @@ def _check_features(table: Table, features: Sequence[int], label: int) -> None:
 
 
 def _text_and_label(table: Table, requested: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Return the columns set by the user, or else by their names; in a table of two columns, one determines the
-    other."""
+    """Return the columns set by the user, or else by their names.
+
+    In a table of two columns, one determines the other.
+    """
     label = _column(table, "label", requested["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())

@@ -76,6 +76,11 @@ def load_hf(
     -------
     Dataset
         The texts, with the fixed splits of the Hub.
+
+    Raises
+    ------
+    DataError
+        If the dataset cannot be fetched, or does not fit the options.
     """
     check_missing(missing)
     hub = _open(path, config, split, revision, label)
@@ -129,6 +134,11 @@ def load_hf_numbers(
     -------
     Dataset
         The rows, with the fixed splits of the Hub.
+
+    Raises
+    ------
+    DataError
+        If the dataset cannot be fetched, or does not fit the options.
     """
     check_missing(missing)
     hub = _open(path, config, split, revision, label)

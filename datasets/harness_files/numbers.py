@@ -63,15 +63,20 @@ def load_numbers(
         Treatment of rows without a label: "error", or "drop" to skip them.
     delimiter : str or None, default=None
         Mark between the cells of a CSV file. None detects it.
-    encoding : str or None, default=None
-        Encoding of the file. None detects it.
     header : bool or None, default=None
         Whether the first line has column names. None detects it.
+    encoding : str or None, default=None
+        Encoding of the file. None detects it.
 
     Returns
     -------
     Dataset
         The rows, in the order of the files.
+
+    Raises
+    ------
+    DataError
+        If the files are missing or malformed. The message has the file and the line.
     """
     check_missing(missing)
     requested = {"features": features, "label": label, "split": split, "id": id, "group": group, "time": time}

@@ -61,6 +61,11 @@ def load_openml(
     -------
     Dataset
         The rows, in the order of the file.
+
+    Raises
+    ------
+    DataError
+        If the dataset cannot be fetched, or does not fit the options.
     """
     check_missing(missing)
     given = _fetch(path)
@@ -117,6 +122,11 @@ def load_openml_texts(
     -------
     Dataset
         The texts, in the order of the file.
+
+    Raises
+    ------
+    DataError
+        If the dataset cannot be fetched, or does not fit the options.
     """
     check_missing(missing)
     given = _fetch(path)

@@ -24,8 +24,7 @@ Splits = Mapping[str, tuple[Any, Any]]
 
 
 def stamp_files(**params: object) -> str:
-    """Return the paths, sizes and modification times of the files, which identify the raw content without reading
-    it."""
+    """Return paths, sizes and times of the files: a stamp of the raw content that needs no reading."""
     facts = []
     for name in FILES:
         given = params.get(name)

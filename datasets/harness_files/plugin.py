@@ -39,6 +39,7 @@ def _hub(name: str, *, module: str, **more: object) -> DatasetSpec:
 
 @hookimpl
 def harness_datasets() -> list[DatasetSpec]:
+    """Return the built-in datasets of this family."""
     return [
         _files(
             "table",

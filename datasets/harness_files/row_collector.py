@@ -220,8 +220,10 @@ class RowValues:
         return np.array(self.numbers, dtype=np.int64)
 
     def times(self) -> NDArray[np.int64]:
-        """Return a number for each row, larger for later times; DataError for values that are neither numbers nor ISO
-        8601."""
+        """Return a number for each row, larger for later times.
+
+        DataError for values that are neither numbers nor ISO 8601.
+        """
         seconds = _read_times(self.name, list(self.number))
         _, place = np.unique(seconds, return_inverse=True)
         return np.asarray(place)[self.codes()]

@@ -39,6 +39,11 @@ def load_svmlight(
     -------
     Dataset
         The rows. Columns are the ids that occur, in order.
+
+    Raises
+    ------
+    DataError
+        If the files are missing or malformed. The message has the file and the line.
     """
     return _load(read_svmlight, path, test, taxonomy, missing)
 
@@ -61,6 +66,11 @@ def load_xmc(*, path: str, test: str | None = None, taxonomy: str | None = None,
     -------
     Dataset
         The rows. Columns are the ids that occur, in order.
+
+    Raises
+    ------
+    DataError
+        If the files are missing or malformed. The message has the file and the line.
     """
     return _load(read_xmc, path, test, taxonomy, missing)
 

@@ -44,6 +44,11 @@ def load_subsample(
     -------
     Dataset
         The subset, in the order of the rows.
+
+    Raises
+    ------
+    DataError
+        If the other dataset cannot be used.
     """
     known = len(dataset.class_names)
     chosen = _drawn("classes", classes, known, 2, seed)

@@ -67,10 +67,10 @@ def load_table(
         Treatment of rows without a label: "error", or "drop" to skip them.
     delimiter : str or None, default=None
         Mark between the cells of a CSV file. None detects it.
-    encoding : str or None, default=None
-        Encoding of the file. None detects it.
     header : bool or None, default=None
         Whether the first line has column names. None detects it.
+    encoding : str or None, default=None
+        Encoding of the file. None detects it.
     min_df : int, default=1
         Minimum number of texts with a word.
 
@@ -78,6 +78,11 @@ def load_table(
     -------
     Dataset
         The texts, in the order of the files.
+
+    Raises
+    ------
+    DataError
+        If the files are missing or malformed. The message has the file and the line.
     """
     check_missing(missing)
     requested = {"text": text, "label": label, "split": split, "id": id, "group": group, "time": time}

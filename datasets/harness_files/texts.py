@@ -41,6 +41,11 @@ def load_texts(*, path: str, taxonomy: str | None = None, encoding: str | None =
     -------
     Dataset
         The texts, in the order of their paths.
+
+    Raises
+    ------
+    DataError
+        If the files are missing or malformed. The message has the file and the line.
     """
     folder = find_file(path)
     if not folder.is_dir():

@@ -124,6 +124,11 @@ def make_directory(
     -------
     Dataset
         The pages, with a class tree.
+
+    Raises
+    ------
+    DataError
+        If a parameter is out of its range.
     """
     _check(rows=rows, classes=classes, features=features, words=words, depth=depth, seed=seed)
     check_number(NAME, {"noise": noise, "confused": confused}, {"noise": (0, 1), "confused": (0, 1)})
@@ -169,8 +174,7 @@ def _siblings(bits: np.random.PCG64, y: Whole, sizes: list[int]) -> Whole:
 
 
 def _draw_lengths(bits: np.random.PCG64, rows: int, words: int) -> NDArray[np.int64]:
-    """Draw nearly log-normal lengths: 2^x, interpolated linearly between integers, which is the same on all
-    machines."""
+    """Draw nearly log-normal lengths: 2^x, interpolated linearly between integers, equal on all machines."""
     exponent = SPREAD * normals(bits, rows)
     whole = np.floor(exponent)
     times = np.ldexp(1.0 + (exponent - whole), whole.astype(np.int64))

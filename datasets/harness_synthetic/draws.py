@@ -138,8 +138,10 @@ def _root(n: int, k: int) -> int:
 
 
 def class_tree(sizes: list[int]) -> Taxonomy:
-    """Return a tree of the root and these levels; the last level is the classes. Each group has large and small
-    classes."""
+    """Return a tree of the root and these levels.
+
+    The last level is the classes. Each group has large and small classes.
+    """
     names, parents, start = ["all"], [np.array([-1])], 0
     for level, size in enumerate(sizes, start=1):
         kind = "class" if level == len(sizes) else "group" if level == 1 else f"group-{level}"

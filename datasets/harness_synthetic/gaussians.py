@@ -40,6 +40,11 @@ def make_gaussians(
     -------
     Dataset
         The rows, without a class tree.
+
+    Raises
+    ------
+    DataError
+        If a parameter is out of its range.
     """
     given = {"rows": rows, "classes": classes, "features": features, "seed": seed}
     limits = {"rows": (2, 2**26), "classes": (2, 2**20), "features": (1, 2**16), "seed": (0, 2**32 - 1)}

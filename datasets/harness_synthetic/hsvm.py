@@ -68,6 +68,11 @@ def make_hsvm_synthetic(
     -------
     Dataset
         The rows, training rows first, with the class tree.
+
+    Raises
+    ------
+    DataError
+        If a parameter is out of its range.
     """
     _check(dict(locals()))
     bits = np.random.PCG64(seed)
@@ -86,8 +91,7 @@ def make_hsvm_synthetic(
 
 
 def leaf_weights(bits: np.random.PCG64, children: int, depth: int, features: int, scale: float, decay: float) -> Reals:
-    """Return, for each leaf from left to right, the exact sum of the weight vectors on its path, which are on the
-    grid."""
+    """Return the exact sum of the weight vectors on the path of each leaf, from left to right."""
     leaves: Reals = np.zeros((1, features))
     variance = scale * scale / features
     for level in range(1, depth + 1):

@@ -51,8 +51,10 @@ def normals(bits: np.random.PCG64, n: int) -> Reals:
 
 
 def logarithm(x: Reals) -> Reals:
-    """Return ln(x) of positive numbers: x = m * 2^e with m near 1, and ln(m) = 2 artanh(t) with t = (m - 1) / (m +
-    1)."""
+    """Return ln(x) of positive numbers.
+
+    x = m * 2^e with m near 1, and ln(m) = 2 artanh(t) with t = (m - 1) / (m + 1).
+    """
     m, e = np.frexp(x)
     low = m < 0.7071067811865476
     m, e = np.where(low, 2.0 * m, m), np.where(low, e - 1, e)

@@ -64,6 +64,11 @@ def make_topics(
     -------
     Dataset
         The texts as word counts.
+
+    Raises
+    ------
+    DataError
+        If a parameter is out of its range.
     """
     _check(rows=rows, classes=classes, features=features, words=words, noise=noise, labels=labels, seed=seed)
     bits = np.random.PCG64(seed)

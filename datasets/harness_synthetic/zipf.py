@@ -54,6 +54,11 @@ def make_zipf(
     -------
     Dataset
         The rows as word counts.
+
+    Raises
+    ------
+    DataError
+        If a parameter is out of its range.
     """
     given = {"rows": rows, "classes": classes, "features": features, "words": words, "depth": depth, "seed": seed}
     counts = dict.fromkeys(("rows", "features", "words"), (1, draws.LARGEST))

@@ -53,6 +53,11 @@ def load_austen(*, source: str | None = None, singletons: bool = False) -> Datas
     -------
     Dataset
         The words in the order of the novels, which are ordered by file name.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     files = RAW.read(source)
     titles: set[str] = set()

@@ -37,6 +37,11 @@ def load_clinc150(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         The parts one after the other, with the splits "train-test", "train-validation" and so on.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     files = {match[1]: _parsed(match.string, content) for match, content in RAW.read(source)}
     for name in ("data_full", "domains"):

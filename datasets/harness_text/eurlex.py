@@ -38,6 +38,11 @@ def load_eurlex4k(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         The training part, then the test part, with the repository's split "train-test".
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     read = {match[1]: read_xmc(stream, name=match.string) for match, stream in RAW.open_each(source)}
     if read.keys() != PUBLISHED.keys():

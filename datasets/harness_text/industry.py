@@ -53,6 +53,11 @@ def load_industry(*, source: str | None = None, min_df: int = 2) -> Dataset:
     -------
     Dataset
         Pages by branch and name. The name of a class is its path below sector/.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     pages = []
     for match, content in RAW.read(source):

@@ -77,6 +77,11 @@ def load_large(*, source: str | None = None, task: int = 1) -> Dataset:
     -------
     Dataset
         The labelled parts one after the other, with the class tree.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     return _load(LARGE, source, task)
 
@@ -95,6 +100,11 @@ def load_dry_run(*, source: str | None = None, task: int = 1) -> Dataset:
     -------
     Dataset
         The labelled parts one after the other, with the class tree.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     return _load(DRY_RUN, source, task)
 

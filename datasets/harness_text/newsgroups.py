@@ -110,6 +110,11 @@ def load_newsgroups(
     -------
     Dataset
         The training part, then the test part, each by group, with the archive's split "bydate".
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     for name, value in (("headers", headers), ("footers", footers), ("quotes", quotes)):
         check_choice("newsgroups", name, value, STRIP_OR_KEEP)

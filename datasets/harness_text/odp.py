@@ -42,6 +42,11 @@ def load_odp(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         The training part, then the test part, with the split "train-test".
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     read, paths = _read(source)
     labels: dict[str, list[str]] = {}

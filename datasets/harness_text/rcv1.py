@@ -56,6 +56,11 @@ def load_rcv1(*, source: str | None = None, part: str = "train", labels: str = "
     -------
     Dataset
         Stories in the order of the files, the training part first.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     check_choice("rcv1", "part", part, PARTS)
     check_choice("rcv1", "labels", labels, LABELS)

@@ -73,6 +73,11 @@ def load_reuters21578(
     -------
     Dataset
         The stories in the order of the files, with the split "modapte" except for `top10`.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     check_choice("reuters21578", "subset", subset, tuple(SUBSETS))
     stories: list[Story] = []
@@ -156,8 +161,10 @@ def _in_both_parts(stories: list[Story]) -> list[str]:
 
 
 def read_stories(name: str, text: str) -> Iterator[Story]:
-    """Yield the stories of a file. It is SGML of a fixed shape, not XML: it has control characters and no root
-    element."""
+    """Yield the stories of a file.
+
+    It is SGML of a fixed shape, not XML: it has control characters and no root element.
+    """
     start = text.find(_OPENING)
     while start >= 0:
         following = text.find(_OPENING, start + 1)

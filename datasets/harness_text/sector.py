@@ -36,6 +36,11 @@ def load_sector(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         The training part, then the test part, with LIBSVM's split "train-test".
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     read: dict[str, SparseText] = {}
     labels: dict[str, list[str]] = {}

@@ -77,6 +77,11 @@ def load_wipo_alpha(*, source: str | None = None, section: str = "all", text: st
     -------
     Dataset
         Applications by part and file, with the collection's split "train-test".
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     check_choice("wipo-alpha", "section", section, SECTIONS)
     elements = []

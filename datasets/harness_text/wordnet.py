@@ -62,6 +62,11 @@ def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Data
     -------
     Dataset
         Glosses in the order of the file, classes by name. A name is the synset's first word and number.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     synsets = {synset.number: synset for synset in read_synsets(source)}
     chosen = _in_large_classes(synsets, min_class_size)

@@ -31,6 +31,11 @@ def load_aloi(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         Every picture with its 128 features, unchanged.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     files, parts = [], []
     for match, stream in RAW.open_each(source):

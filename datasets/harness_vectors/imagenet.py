@@ -36,6 +36,11 @@ def load_imagenet(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         All rows, training files first, with the split "files".
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     files: dict[str, dict[str, Part]] = {"train": {}, "test": {}}
     for match, stream in RAW.open_each(source):

@@ -50,6 +50,11 @@ def load_isolet(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         The groups one after the other. The fixed split "speakers" trains on groups 1 to 4 and tests on group 5.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     files = sorted((match[1], match.string, content) for match, content in RAW.read(source))
     groups = "+".join(groups for groups, _, _ in files)

@@ -44,6 +44,11 @@ def load_letter(*, source: str | None = None) -> Dataset:
     -------
     Dataset
         The letters, the training rows of the fixed split first.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     parts = {match[1]: _part(match, stream) for match, stream in RAW.open_each(source)}
     if sorted(parts) == ["letter-recognition.data"]:

@@ -38,7 +38,8 @@ def learner_checks(spec: LearnerSpec, **params: Any) -> list[Check]:
     ----------
     spec : LearnerSpec
         The learner.
-    **params : parameters of the learner to set, as in `learner_checks(spec, members=3)`.
+    **params : object
+        Parameters of the learner to set, as in `learner_checks(spec, members=3)`.
 
     Returns
     -------

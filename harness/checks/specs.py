@@ -228,7 +228,7 @@ def check_is_pure(spec: MetricSpec) -> None:
 
 
 def check_does_not_depend_on_the_order_of_rows(spec: MetricSpec) -> None:
-    """The value does not depend on the order of the test rows, which means nothing."""
+    """The value does not depend on the order of the test rows, which is arbitrary."""
     for outcome in _outcomes():
         order = np.random.default_rng(1).permutation(len(outcome.ranks))
         shuffled = replace(outcome, truth=outcome.truth[order], ranks=outcome.ranks[order])

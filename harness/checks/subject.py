@@ -40,7 +40,8 @@ class ClassSums(Classifier):
 
     Attributes
     ----------
-    coef_ : the sums, classes x features.
+    coef_ : ndarray of float64
+        The sums, classes x features.
     """
 
     takes_several = True
@@ -208,15 +209,6 @@ def own_parameters(learner: Any) -> dict[str, Any] | None:
 def ranks_by(learner: Any, X: Any, k: int = 3) -> NDArray[np.int32]:
     """Return the k best classes of each row as a trial computes them: class positions, padded with -1.
 
-    Parameters
-    ----------
-    learner : object
-        A fitted learner.
-    X : object
-        Rows in the form that the learner takes.
-    k : int, default=3
-        Number of classes for each row.
-
     Raises
     ------
     ContractError
@@ -265,15 +257,7 @@ class CheckFailed(AssertionError):
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise CheckFailed unless the condition holds.
-
-    Parameters
-    ----------
-    condition : bool
-        The property that holds for a correct plugin.
-    message : str
-        The problem and, where possible, the remedy.
-    """
+    """Raise CheckFailed unless the condition holds."""
     if not condition:
         raise CheckFailed(message)
 

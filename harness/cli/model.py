@@ -115,13 +115,13 @@ def fit(
     if results is not None:
         if learner is not None:
             raise HarnessError("--from chooses the learner", culprit=learner, next_step="Remove it, or remove --from.")
-        asked = read_results([results], session).best(best, dataset=dataset, split=split).request(data)
-        asked = replace(asked, representation=representation or asked.representation)
-        click.echo(f"{asked.learner}: {asked.expected.known_from if asked.expected else ''}", err=True)
+        request = read_results([results], session).best(best, dataset=dataset, split=split).request(data)
+        request = replace(request, representation=representation or request.representation)
+        click.echo(f"{request.learner}: {request.expected.known_from if request.expected else ''}", err=True)
     else:
-        asked = _named(learner, data, representation, seed)
-    asked = replace(asked, keep_rows=keep_rows)
-    model = fit_request(asked, session, out, say=lambda line: click.echo(line, err=True))
+        request = _named(learner, data, representation, seed)
+    request = replace(request, keep_rows=keep_rows)
+    model = fit_request(request, session, out, say=lambda line: click.echo(line, err=True))
     _report_fit(model, out)
 
 
@@ -180,7 +180,7 @@ def predict(
     trust: tuple[str, ...],
     session: Session,
     debug: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Predict classes for a text or for each row of a file.
 
@@ -189,21 +189,21 @@ def predict(
     """
     find_modules_of(session)
     opened = open_model(model, session, trust)
-    if asked["top"] is None:
-        asked["top"] = 1 if asked["threshold"] is None else MOST_LABELS
-    elif asked["top"] > len(opened.classes):
-        print_note(f"--top {asked['top']} is more than the {counted(len(opened.classes), 'class')} of the model.")
+    if options["top"] is None:
+        options["top"] = 1 if options["threshold"] is None else MOST_LABELS
+    elif options["top"] > len(opened.classes):
+        print_note(f"--top {options['top']} is more than the {counted(len(opened.classes), 'class')} of the model.")
     if rows is not None and not _is_source(rows):
-        _show_text(opened, rows, AnswerOptions(asked["top"], asked["backoff"], asked["threshold"]))
+        _show_text(opened, rows, AnswerOptions(options["top"], options["backoff"], options["threshold"]))
         found = opened.explain(rows) if explain else None
         if found is not None and found.best is not None:
             click.echo(f"\n{found}")
         return
     if explain:
         raise HarnessError("explains one text, not a file", culprit="--explain", next_step="Give a text in quotes.")
-    request = PredictionRequest(source=rows or "-", **asked)
+    request = PredictionRequest(source=rows or "-", **options)
     gc.freeze()  # else the garbage collector visits the imported modules again and again, for a fifth of the time
-    with _progress(asked["out"]) as on_batch:
+    with _progress(options["out"]) as on_batch:
         done = predict_rows(opened, request, on_batch)
     _report_predictions(done, request)
     if request.backoff is None and request.threshold is None:
@@ -215,23 +215,23 @@ def _is_source(rows: str) -> bool:
     return rows == "-" or os.path.isfile(rows) or (len(rows) < 256 and format_of_name(rows) is not None)
 
 
-def _show_text(model: Model, text: str, asked: AnswerOptions) -> None:
+def _show_text(model: Model, text: str, options: AnswerOptions) -> None:
     """Print the answer for one text."""
-    check_answers(model, asked)
-    if asked.backoff is not None:
-        node = model.back_off([text], asked.backoff)
+    check_answers(model, options)
+    if options.backoff is not None:
+        node = model.back_off([text], options.backoff)
         click.echo(f"{node.names[0]}  depth {node.depth[0]}  confidence {node.confidence[0]:.2f}")
         return
-    if asked.threshold is None:
-        _show_classes(model, text, asked.top)
+    if options.threshold is None:
+        _show_classes(model, text, options.top)
         _note_confidence(model)
         return
-    labels = model.label_sets([text], asked.threshold, min(asked.top, len(model.classes)))
+    labels = model.label_sets([text], options.threshold, min(options.top, len(model.classes)))
     for name, score, sure in zip(labels.names[0], labels.scores[0], labels.confidence[0], strict=True):
         if name:
             click.echo(f"{name}  {score:.4f}  confidence {sure:.2f}")
     if not labels.names[0, 0]:
-        click.echo(f"no class has a confidence of {asked.threshold:g} or more")
+        click.echo(f"no class has a confidence of {options.threshold:g} or more")
 
 
 def _show_classes(model: Model, text: str, top: int) -> None:
@@ -276,18 +276,18 @@ def _progress(out: Path | None) -> Iterator[OnBatch]:
         yield on_batch
 
 
-def _report_predictions(done: Predicted, asked: PredictionRequest) -> None:
+def _report_predictions(done: Predicted, request: PredictionRequest) -> None:
     click.echo(f"read {counted(done.rows, 'row')} as {done.read_as}", err=True)
     answers = done.rows
-    if asked.backoff is not None:
+    if request.backoff is not None:
         click.echo(f"below the root: {done.answered:,} of {counted(done.rows, 'row')}", err=True)
-    if asked.threshold is not None:
+    if request.threshold is not None:
         answers = done.answered
         click.echo(f"predicted {counted(answers, 'label')} for {counted(done.rows, 'row')}", err=True)
     if done.confidence is not None:
         click.echo(f"expected to be right: about {done.confidence:,.0f} of {answers:,}", err=True)
-    if asked.review_out is not None:
-        click.echo(f"for review: {counted(done.review, 'row')} in {asked.review_out}", err=True)
+    if request.review_out is not None:
+        click.echo(f"for review: {counted(done.review, 'row')} in {request.review_out}", err=True)
     if done.unknown:
         print_warning(f"{counted(done.unknown, 'row has', 'rows have')} no known words and got no class.")
 
@@ -308,7 +308,7 @@ def update(
     trust: tuple[str, ...],
     session: Session,
     debug: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Update a model with the labelled rows of a file, new classes included.
 
@@ -322,9 +322,9 @@ def update(
         return
     if rows is None:
         raise HarnessError("no rows to update with", next_step="Name a file of new rows, or use --undo.")
-    request = UpdateRequest(model=model, source=rows, trusted=trust, **asked)
+    request = UpdateRequest(model=model, source=rows, trusted=trust, **options)
     done = update_model(request, session, say=lambda line: click.echo(line, err=True))
-    _report_update(done, asked["out"] or model, replaced=asked["out"] is None)
+    _report_update(done, options["out"] or model, replaced=options["out"] is None)
 
 
 def _report_update(done: Updated, place: Path, *, replaced: bool) -> None:
@@ -341,8 +341,8 @@ def _report_update(done: Updated, place: Path, *, replaced: bool) -> None:
         click.echo(f"accuracy not measured: too few new rows ({few})", err=True)
     if done.calibrated_on:
         kind, error = done.model.manifest.calibrator["kind"], done.model.manifest.reliability
-        told = f"{kind} regression on {counted(done.calibrated_on, 'held-out row')}"
-        click.echo(f"confidence: {told}, mean calibration error {error['expected_calibration_error']:.3f}", err=True)
+        method = f"{kind} regression on {counted(done.calibrated_on, 'held-out row')}"
+        click.echo(f"confidence: {method}, mean calibration error {error['expected_calibration_error']:.3f}", err=True)
     else:
         click.echo("confidence: calibrated as before the update, since too few new rows were held out", err=True)
     if replaced:

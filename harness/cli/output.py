@@ -16,7 +16,7 @@ import click
 from harness.errors import HarnessError
 from harness.report.tables.layout import WIDTH, FittedList, fit_list, wrap_lines
 from harness.report.tables.render import grid_to_terminal, table_to_terminal
-from harness.text import counted, printable
+from harness.text import as_error, as_note, as_warning, counted, printable
 
 if TYPE_CHECKING:
     from harness.report.tables.render import Grid
@@ -30,7 +30,7 @@ BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 class LastingStream(io.TextIOWrapper):
-    """A stream that ignores write errors, so that a broken pipe cannot abort a run."""
+    """A stream that ignores write errors: a broken pipe cannot abort a run."""
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError, ValueError):
@@ -104,7 +104,7 @@ def check_output(stream: TextIO) -> None:
 
 
 def discard_output() -> None:
-    """Drop what standard output still buffers, so that the interpreter does not fail on it at exit."""
+    """Drop buffered output. Otherwise the interpreter fails at exit when it flushes a closed pipe."""
     handle = os.open(os.devnull, os.O_WRONLY)
     os.dup2(handle, 1)
     os.close(handle)
@@ -154,7 +154,7 @@ def show_rows(
 ) -> None:
     """Print a list that fits the terminal.
 
-    A note on standard error names the hidden columns, followed by `see_all`, which says how to see them.
+    A note on standard error names the hidden columns, followed by `see_all`: how to see them.
     """
     if not rows:
         return
@@ -168,21 +168,17 @@ def show_rows(
 
 def print_error(text: str) -> None:
     """Print a message about an error that ends the command."""
-    _print_message("error", text)
+    click.echo(as_error(text), err=True)
 
 
 def print_warning(text: str) -> None:
     """Print a message about a result that may not be what the user expects."""
-    _print_message("warning", text)
+    click.echo(as_warning(text), err=True)
 
 
 def print_note(text: str) -> None:
     """Print a message that helps to read the output."""
-    _print_message("note", text)
-
-
-def _print_message(prefix: str, text: str) -> None:
-    click.echo(f"{prefix}: {text.strip()}", err=True)
+    click.echo(as_note(text), err=True)
 
 
 FAILED_TRIALS = 1

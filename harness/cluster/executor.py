@@ -38,7 +38,7 @@ from harness.cluster.transfer import ArtifactsSent, Caller, Transfers
 from harness.cluster.workers import WorkerChecked, WorkerRegistry, WorkerState
 from harness.errors import HarnessError
 from harness.executors.base import Job, JobEnd, OnPhase, Workplace
-from harness.text import counted, in_a_line
+from harness.text import as_warning, counted, in_a_line
 
 if TYPE_CHECKING:
     from harness.cluster import Connection
@@ -194,7 +194,7 @@ class ClusterExecutor:
         """
         self.workers.add(checked)
         if checked.problem and (self._tasks.has_submitted or not checked.differs):
-            self._say(f"warning: worker {checked.address} gets no trials: {checked.problem}")
+            self._say(as_warning(f"worker {checked.address} gets no trials: {checked.problem}"))
         if not self._tasks.has_submitted and not self.workers.is_checking():
             self.workers.check_start()
 
@@ -291,7 +291,7 @@ class ClusterExecutor:
                 f"worker {worker.name}: {reason}",
                 next_step="finished trials are kept; the same command runs the remaining ones",
             )
-        self._say(f"warning: worker {worker.name} gets no more trials: {reason}")
+        self._say(as_warning(f"worker {worker.name} gets no more trials: {reason}"))
 
 
 def _ignore_phase(job: Job, phase: str, worker: str = "", /) -> None: ...

@@ -98,15 +98,7 @@ def parsed_folder(entry: Entry[DatasetSpec], params: Params) -> Path:
 
 
 def call_stamp(target: str, params: Params) -> Any:
-    """Call a stamp function, with the parameters of the loader if it takes any, and return its result.
-
-    Parameters
-    ----------
-    target : str
-        The function as "module:function".
-    params : Params
-        Parameters of the loader, passed by name.
-    """
+    """Call a stamp function, with the parameters of the loader if it takes any, and return its result."""
     stamp = import_target(target)
     takes_parameters = bool(inspect.signature(stamp).parameters)
     return stamp(**params) if takes_parameters else stamp()
@@ -126,14 +118,7 @@ def _stamp_of(spec: DatasetSpec, params: Params) -> str:
 
 
 def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
-    """Return a sentence for each expected fact that the header of a dataset does not meet.
-
-    Parameters
-    ----------
-    facts : the expected counts, as in `DatasetSpec.facts`.
-    header : Header
-        The header with the actual counts.
-    """
+    """Return a sentence for each expected fact that the header of a dataset does not meet."""
     differing = []
     for name, fact in facts.items():
         found = getattr(header, name)
@@ -186,13 +171,6 @@ def move_form(made: Path, folder: Path) -> None:
     """Rename the folder of a stored dataset to its final name.
 
     If another process has stored the dataset meanwhile, its folder stays: it has the same content.
-
-    Parameters
-    ----------
-    made : Path
-        The finished folder.
-    folder : Path
-        Its final name, on the same file system.
 
     Raises
     ------
@@ -294,11 +272,6 @@ def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
 def read_header(folder: Path) -> Header | None:
     """Return the header of a stored dataset; None if the folder does not exist or has an older layout.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder that `parsed_folder` returns.
-
     Raises
     ------
     DataError
@@ -393,15 +366,7 @@ def _matrix(folder: Path, name: str, rows: int, columns: int) -> csr_array:
 
 
 def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
-    """Return the error for a dataset whose files are missing, with their addresses and the command to get them.
-
-    Parameters
-    ----------
-    spec : DatasetSpec
-        The dataset.
-    trouble : str
-        The reason, which begins the message.
-    """
+    """Return the error for a dataset whose files are missing, with their addresses and the command to get them."""
     addresses = []
     for file in spec.files:
         for url in file.urls:

@@ -134,7 +134,7 @@ def fetch_dataset(
     """
     spec, folder = entry.spec, home.download_folder(entry.spec.name)
     if not spec.files and not spec.obtain:
-        raise DataError(f"dataset {spec.name!r} has no files of its own to fetch")
+        raise DataError(f"dataset {spec.name!r} needs no files: it can be used at once")
     if not can_be_fetched(spec):
         raise missing_data(spec, "it cannot be downloaded by a program")
     with _fetching_alone(spec.name, folder):
@@ -219,7 +219,7 @@ def take_in(
     """
     spec = entry.spec
     if "source" not in parameters_of(spec):
-        raise DataError(f"dataset {spec.name!r} has no files of its own to import")
+        raise DataError(f"dataset {spec.name!r} needs no files: it can be used at once")
     try:
         with work_folder(home.raw_root(), spec.name) as work:
             copies = tuple(_copy(file, work / _GIVEN / file.name) for file in files)
@@ -291,11 +291,6 @@ def _put_in_place(entry: Entry[DatasetSpec], manifest: home.RawManifest, header:
 
 def gather(paths: Sequence[Path]) -> list[Incoming]:
     """Return the files to import: the given files, and all files in the given folders except hidden ones.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        Files and folders as the user gave them.
 
     Raises
     ------

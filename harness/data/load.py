@@ -98,13 +98,6 @@ def parse_in_process(
 def run_parse_job(job: ParseJob, send: Callable[[str], None]) -> tuple[dict[str, str] | None, None]:
     """Load, check and store a dataset in the process of a job.
 
-    Parameters
-    ----------
-    job : ParseJob
-        The dataset and its loader.
-    send : callable
-        Receives phases.
-
     Returns
     -------
     tuple
@@ -158,13 +151,6 @@ def _parse(job: ParseJob, send: Callable[[str], None]) -> None:
 
 def checked(name: str, data: Dataset) -> Dataset:
     """Return a dataset in canonical form: CSR of float32, duplicates summed, labels in range.
-
-    Parameters
-    ----------
-    name : str
-        Name of the dataset in messages.
-    data : Dataset
-        The dataset as a loader returned it.
 
     Raises
     ------

@@ -355,7 +355,7 @@ def run_job(job: Job, results: int, output: int, tuning: int, folder: str) -> No
 
     def send(tag: bytes, content: bytes) -> None:
         if len(content) > most_bytes[tag]:
-            raise ValueError(f"an answer of {len(content):,} bytes is more than the {most_bytes[tag]:,} that are taken")
+            raise ValueError(f"the answer has {len(content):,} bytes, more than the limit of {most_bytes[tag]:,}")
         if os.getpid() == job_pid:  # a process that the job has forked may also reach this line
             write_all(results, wire.pack(tag, content))
 

@@ -81,15 +81,7 @@ def pack(tag: bytes, content: bytes) -> bytes:
 
 
 def pack_json(tag: bytes, content: Any) -> bytes:
-    """Return a frame with this tag, and with a value encoded as JSON.
-
-    Parameters
-    ----------
-    tag : bytes
-        One of the tags in `MOST_BYTES`.
-    content : object
-        Any value that JSON can encode.
-    """
+    """Return a frame with this tag, and with a value encoded as JSON."""
     return pack(tag, json.dumps(content).encode())
 
 

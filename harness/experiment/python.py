@@ -273,11 +273,6 @@ def _set_params(estimator: Any) -> dict[str, Any]:
 def find_target(kind: type) -> str:
     """Return the import path of a class as "module:name", with the shortest module that exports the class.
 
-    Parameters
-    ----------
-    kind : type
-        The class.
-
     Raises
     ------
     SpecError

@@ -45,6 +45,7 @@ from harness.host.introspection import REQUIRED, code_of, parameters_of
 from harness.records.record import Record
 from harness.syntax.expression import Params, join_wrapped, parse, split_list
 from harness.syntax.values import is_file
+from harness.text import as_warning
 from harness.trials.trial import Trial
 
 MINIMUM_DEPTH = 10
@@ -529,7 +530,7 @@ def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Prog
     if header is not None and is_whole(header):
         return header
     if header is not None:
-        tell.say(f"warning: {folder} was changed since {dataset.name} was read: reading it again")
+        tell.say(as_warning(f"{folder} was changed since {dataset.name} was read: reading it again"))
         remove(folder)
     tell.on_data(dataset.name)
     spec = dataset.entry.spec

@@ -19,14 +19,8 @@ from harness.trials.trial import Trial
 
 
 def to_toml(raw: Mapping[str, Any]) -> str:
-    """Return the experiment as TOML. Values that TOML cannot hold become comments with the flags that set them.
-
-    Parameters
-    ----------
-    raw : mapping of str to object
-        The experiment as one table.
-    """
-    content, comments = dict(raw), ["# What was asked for: `harness run` takes this file."]
+    """Return the experiment as TOML. Values that TOML cannot hold become comments with the flags that set them."""
+    content, comments = dict(raw), ["# The experiment as it was requested. `harness run FILE` repeats it."]
     if "set" in raw:
         content["set"] = _parted(raw["set"], "--set", comments)
     if "params" in raw.get("tune", {}):
@@ -90,17 +84,6 @@ def experiment_file(folder: Path, text: str, records: Iterable[Record], trials: 
 
     The path is `experiment.toml` if the run covers all records of the folder. Otherwise `experiment.toml` is kept, and
     the path has a number: `experiment-2.toml`.
-
-    Parameters
-    ----------
-    folder : Path
-        The results folder.
-    text : str
-        Content of the file.
-    records : iterable of Record
-        The records in the folder.
-    trials : sequence of Trial
-        The trials of this run.
     """
     whole = folder / EXPERIMENT
     if not whole.exists() or _covers(trials, records):

@@ -234,11 +234,6 @@ def build_folder(place: Path) -> Iterator[Path]:
 
     The folder is removed if the block raises.
 
-    Parameters
-    ----------
-    place : Path
-        The destination.
-
     Yields
     ------
     Path

@@ -82,19 +82,7 @@ def represented_root() -> Path:
 
 
 def represented_name(dataset: str, fingerprint: str, split: str, seed: int, identity: str) -> str:
-    """Return the name of the folder for the training and test rows of a split in a representation.
-
-    Parameters
-    ----------
-    dataset : str
-        The name of the dataset.
-    fingerprint : str
-        The digest of its content.
-    split, seed : str and int
-        The split as a text, and its seed.
-    identity : str
-        The code and parameters of the representation.
-    """
+    """Return the name of the folder for the training and test rows of a split in a representation."""
     decisive = json.dumps([REPRESENTED_LAYOUT, fingerprint, split, seed, identity])
     return f"{dataset}-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}"
 
@@ -205,11 +193,6 @@ def remove_unfinished(kept: Path) -> None:
     """Remove unfinished folders of the same dataset beside `kept`, unless the data home is in use.
 
     The folders are listed before that check, because a folder that appears later belongs to a live process.
-
-    Parameters
-    ----------
-    kept : Path
-        The finished folder of the dataset.
     """
     dataset = owner_of(kept)
     found = [path for path in kept.parent.glob(".*") if owner_of(path) == dataset]
@@ -340,11 +323,6 @@ class RawManifest:
 
 def read_raw_manifest(folder: Path) -> RawManifest | None:
     """Return the manifest of a folder with raw files; None if it has none.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder that `raw_folder` returns.
 
     Raises
     ------

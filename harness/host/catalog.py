@@ -131,7 +131,8 @@ def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Sp
     ----------
     what : str
         Kind of the entries in messages, such as "learner".
-    name : the name, which may be qualified as `distribution:name`.
+    name : str
+        The name, which may be qualified as `distribution:name`.
     entries : sequence of Entry of Spec
         The entries to search.
 
@@ -229,13 +230,18 @@ def clashing_metrics(metrics: Sequence[Entry[MetricSpec]]) -> list[tuple[Entry[M
 
 
 def _unknown(what: str, name: str, near: Sequence[str], entries: Sequence[Entry[Spec]]) -> UnknownName:
+    known = sorted({entry.spec.name for entry in entries})
+    hint = ""
     if near:
-        hint = f"did you mean {' or '.join(near)}?"
-    else:
-        known = ", ".join(sorted({entry.spec.name for entry in entries}))
-        hint = f"known: {known or 'none'}"
+        hint = f"; did you mean {' or '.join(near)}?"
+    elif len(known) <= MOST_LISTED:
+        hint = f"; known: {', '.join(known) or 'none'}"
     everything = f"`harness list {what.replace(' ', '')}s` shows all"
-    return UnknownName(f"unknown {what} {name!r}; {hint} ({everything}, `harness plugins` what is broken)")
+    return UnknownName(f"unknown {what} {name!r}{hint} ({everything}, `harness plugins` what is broken)")
+
+
+MOST_LISTED = 12
+"""Maximum number of names that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +270,8 @@ def find_metric(text: str, catalog: Catalog) -> Entry[MetricSpec]:
 
     Parameters
     ----------
-    text : a name such as `r7`, a call such as `rk(k=7)`, or a call with a label such as `loss=tree_loss(costs=1)`.
+    text : str
+        A name such as `r7`, a call such as `rk(k=7)`, or a call with a label such as `loss=tree_loss(costs=1)`.
     catalog : Catalog
         The registered metrics.
 

@@ -292,18 +292,12 @@ class MetricSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentSpec:
-    """A ready-made experiment that users can name, such as the tables of a paper.
-
-    Examples
-    --------
-    >>> ExperimentSpec(name="kdd2008-table1", resource="harness_papers:kdd2008/table1.toml").summary
-    ''
-    """
+    """A ready-made experiment that users can name, such as the tables of a paper."""
 
     name: str
     """The name that users type. Lower case letters, digits, `-`, `_` and `.`."""
     resource: str
-    """The experiment file, as "package:file.toml"."""
+    """The experiment file, as "package:file.toml": "harness_papers:kdd2008/table1.toml"."""
     summary: str = ""
     """One line for `harness list experiments`."""
     published: str = ""
@@ -373,7 +367,13 @@ class TableLayout:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> TableLayout:
-        """Return the layout from a JSON object with its fields."""
+        """Return the layout from a JSON object.
+
+        Parameters
+        ----------
+        plain : mapping of str to object
+            The fields of the layout.
+        """
         return cls(**{**plain, "text": tuple(map(str, plain["text"]))})
 
 

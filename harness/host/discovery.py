@@ -186,7 +186,7 @@ def _check_disabled(blocked: set[str], reports: Iterable[PluginReport]) -> None:
     known = {origin.plugin for origin in origins} | {origin.distribution for origin in origins}
     for name in sorted(blocked - known):
         plugins = ", ".join(sorted(origin.plugin for origin in origins))
-        raise UnknownName(f"--disable-plugin {name!r} matches no plugin; known: {plugins}")
+        raise UnknownName(f"--disable-plugin {name!r} matches no plugin", next_step=f"Plugins: {plugins}.")
 
 
 # -- finding plugins -------------------------------------------------------------------------------------------------

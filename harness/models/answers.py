@@ -44,20 +44,20 @@ class Answers:
     """Number of rows without known features, which got no class."""
 
 
-def check_answers(model: Model, asked: AnswerOptions) -> None:
+def check_answers(model: Model, options: AnswerOptions) -> None:
     """Raise ModelError if the model cannot give the kind of answer."""
-    if asked.top < 1:
-        raise ModelError("expected 1 or more", culprit=f"--top {asked.top}")
-    if asked.backoff is not None and asked.threshold is not None:
+    if options.top < 1:
+        raise ModelError("expected 1 or more", culprit=f"--top {options.top}")
+    if options.backoff is not None and options.threshold is not None:
         raise ModelError("--backoff and --threshold are two kinds of answers", next_step="Remove one of them.")
-    if asked.backoff is not None:
-        check_share("--backoff", asked.backoff)
-        if asked.top > 1:
+    if options.backoff is not None:
+        check_share("--backoff", options.backoff)
+        if options.top > 1:
             raise ModelError("--backoff answers with one node a row", next_step="Remove --top.")
-        _raise_about(f"--backoff {asked.backoff}", lambda: read_back_off(model.manifest.held_out, model.taxonomy))
-    if asked.threshold is not None:
-        check_share("--threshold", asked.threshold)
-        _raise_about(f"--threshold {asked.threshold}", lambda: read_label_calibrator(model.manifest.held_out))
+        _raise_about(f"--backoff {options.backoff}", lambda: read_back_off(model.manifest.held_out, model.taxonomy))
+    if options.threshold is not None:
+        check_share("--threshold", options.threshold)
+        _raise_about(f"--threshold {options.threshold}", lambda: read_label_calibrator(model.manifest.held_out))
 
 
 def _raise_about(option: str, read: Callable[[], Any]) -> None:
@@ -68,13 +68,13 @@ def _raise_about(option: str, read: Callable[[], Any]) -> None:
         raise error.about(option) from None
 
 
-def answer_texts(model: Model, texts: Sequence[str], asked: AnswerOptions) -> Answers:
+def answer_texts(model: Model, texts: Sequence[str], options: AnswerOptions) -> Answers:
     """Return the answers for some texts."""
-    if asked.backoff is not None:
-        return _nodes(model, texts, asked.backoff)
-    if asked.threshold is not None:
-        return _labels(model, texts, asked.threshold, asked.top)
-    return _classes(model, texts, asked.top)
+    if options.backoff is not None:
+        return _nodes(model, texts, options.backoff)
+    if options.threshold is not None:
+        return _labels(model, texts, options.threshold, options.top)
+    return _classes(model, texts, options.top)
 
 
 def class_columns(top: int, *, has_scores: bool = True) -> list[str]:

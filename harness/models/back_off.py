@@ -53,10 +53,14 @@ class BackOff:
 
         Parameters
         ----------
-        ranks : positions of the best classes of each row; padded with -1.
-        shares : the probability of each of these classes, by `class_shares`.
-        least : the limit.
-        classes : class names, by position; they name nodes if the taxonomy has no names.
+        ranks : ndarray of int32
+            Positions of the best classes of each row; padded with -1.
+        shares : Numbers
+            The probability of each of these classes, by `class_shares`.
+        least : float
+            The limit.
+        classes : ndarray
+            Class names, by position; they name nodes if the taxonomy has no names.
         """
         rows = len(ranks)
         nodes, confidence = np.full(rows, self._root), np.ones(rows)
@@ -151,11 +155,16 @@ def fit_back_off(
 
     Parameters
     ----------
-    learner : the fitted learner, which has scores.
-    rows, truth : held-out rows in the form that the learner takes, and their labels.
-    taxonomy : the taxonomy of the classes.
-    n_classes : number of classes of the dataset.
-    calibrator : the calibrator for the first class.
+    learner : object
+        The fitted learner, which has scores.
+    rows, truth : object
+        Held-out rows in the form that the learner takes, and their labels.
+    taxonomy : Taxonomy
+        The taxonomy of the classes.
+    n_classes : int
+        Number of classes of the dataset.
+    calibrator : Calibrator
+        The calibrator for the first class.
     """
     ranks, scores = rank_with_scores(learner, rows, node_scores(n_classes), n_classes)
     assert scores is not None  # the caller has checked it

@@ -79,9 +79,12 @@ def make_card(manifest: ModelManifest, taxonomy: Taxonomy | None, place: str = "
 
     Parameters
     ----------
-    manifest : the manifest of the model.
-    taxonomy : the tree of its classes, if it has one.
-    place : the folder of the model in commands.
+    manifest : ModelManifest
+        The manifest of the model.
+    taxonomy : Taxonomy or None
+        The tree of its classes, if it has one.
+    place : str, default="MODEL"
+        The folder of the model in commands.
     """
     held_out = manifest.held_out
     tables = [_frequency_table(held_out), _confusion_table(held_out), _reliability_table(manifest)]
@@ -185,8 +188,8 @@ def _level_table(held_out: HeldOut | None) -> CardTable:
     return CardTable(title, tuple(rows))
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.3f}" if whole else "-"
+def _share(part: int, total: int) -> str:
+    return f"{part / total:.3f}" if total else "-"
 
 
 def _usage(manifest: ModelManifest, taxonomy: Taxonomy | None, place: str) -> tuple[str, ...]:

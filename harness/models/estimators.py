@@ -48,10 +48,14 @@ def load_learner(path: Path, part: LearnerFile, catalog: Catalog, trusted: Itera
 
     Parameters
     ----------
-    path : the file, whose checksum is already verified.
-    part : its description in the manifest.
-    catalog : the registered learners. The class must belong to one of them, or be trusted.
-    trusted : further types that may be loaded, such as "my_package.Mine".
+    path : Path
+        The file, whose checksum is already verified.
+    part : LearnerFile
+        Its description in the manifest.
+    catalog : Catalog
+        The registered learners. The class must belong to one of them, or be trusted.
+    trusted : iterable of str, default=()
+        Further types that may be loaded, such as "my_package.Mine".
 
     Raises
     ------
@@ -185,9 +189,12 @@ def save_representation(fitted: Any, folder: Path, write_foreign: Write | None =
 
     Parameters
     ----------
-    fitted : the fitted transformer.
-    folder : the folder to create.
-    write_foreign : function that writes a transformer that has no `save`.
+    fitted : object
+        The fitted transformer.
+    folder : Path
+        The folder to create.
+    write_foreign : Write, optional
+        Function that writes a transformer that has no `save`.
 
     Raises
     ------
@@ -206,9 +213,12 @@ def load_representation(folder: Path, read_foreign: Read | None = None, files: I
 
     Parameters
     ----------
-    folder : the folder that `save_representation` wrote.
-    read_foreign : function that reads a file that `write_foreign` wrote.
-    files : names of the files that may be read, each once; None for all files.
+    folder : Path
+        The folder that `save_representation` wrote.
+    read_foreign : Read, optional
+        Function that reads a file that `write_foreign` wrote.
+    files : iterable of str, optional
+        Names of the files that may be read, each once; None for all files.
 
     Raises
     ------

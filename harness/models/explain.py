@@ -139,9 +139,12 @@ def explain(model: TextModel, text: str, row: Any) -> Explanation:
 
     Parameters
     ----------
-    model : a model that was trained on texts.
-    text : the text.
-    row : the output of the model's representation for the text.
+    model : TextModel
+        A model that was trained on texts.
+    text : str
+        The text.
+    row : object
+        The output of the model's representation for the text.
 
     Raises
     ------
@@ -396,7 +399,7 @@ def _table(found: Explanation, best: ExplainedClass) -> Iterator[str]:
         yield _row("(bias)", _numbers(digits, best.bias, rival.bias if rival else None))
         yield _row("score", _numbers(digits, best.score, rival.score if rival else None))
     elif best.score is None:
-        yield "The learner has no scores. 1 stands at a word without which another class comes first."
+        yield "The learner has no scores. The part of a word is 1 if another class comes first without it."
     else:
         yield "Each number is the fall of the score if the word is left out."
 

@@ -97,17 +97,17 @@ def fit(
         If a name is unknown, if the data does not fit the learner, or if `out` exists.
     """
     session = make_session(plugins_dirs, disabled_plugins)
-    asked = FitRequest(
+    request = FitRequest(
         learner=_only_one("learner", describe_learners(learner, session.catalog)),
-        data=one_data_set(data, text=text, label=label),
+        data=single_dataset(data, text=text, label=label),
         representation=representation,
         seed=seed,
         keep_rows=keep_rows,
     )
-    return fit_request(asked, session, None if out is None else Path(out))
+    return fit_request(request, session, None if out is None else Path(out))
 
 
-def one_data_set(data: Any, *, text: str | None = None, label: str | None = None) -> str:
+def single_dataset(data: Any, *, text: str | None = None, label: str | None = None) -> str:
     """Return the text that names this data in an experiment.
 
     Raises
@@ -126,15 +126,19 @@ def _only_one(what: str, described: str | list[str]) -> str:
     return described[0]
 
 
-def fit_request(asked: FitRequest, session: Session, out: Path | None, say: Say = lambda line: None) -> Model:
+def fit_request(request: FitRequest, session: Session, out: Path | None, say: Say = lambda line: None) -> Model:
     """Train the model of a request, and save it if `out` is given.
 
     Parameters
     ----------
-    asked : the request.
-    session : plugin settings.
-    out : new folder for the model; None to keep it in memory only.
-    say : receives a line at the start of each step.
+    request : FitRequest
+        The request.
+    session : Session
+        Plugin settings.
+    out : Path or None
+        New folder for the model; None to keep it in memory only.
+    say : Say, optional
+        Receives a line at the start of each step.
 
     Raises
     ------
@@ -144,12 +148,12 @@ def fit_request(asked: FitRequest, session: Session, out: Path | None, say: Say 
     if out is not None:  # fail before the training, which may take hours
         check_new(out)
     find_modules_of(session)
-    trial = _only_trial(asked, session)
-    if asked.keep_rows:
+    trial = _only_trial(request, session)
+    if request.keep_rows:
         _check_keeps_rows(trial)
     data = open_dataset(Path(trial.data_folder))
     try:
-        model = _fit_trial(trial, data, asked, say)
+        model = _fit_trial(trial, data, request, say)
     except ContractError as error:
         raise ModelError(str(error), culprit=f"learner {trial.label!r}") from error
     if out is not None:
@@ -157,11 +161,17 @@ def fit_request(asked: FitRequest, session: Session, out: Path | None, say: Say 
     return model
 
 
-def _only_trial(asked: FitRequest, session: Session) -> Trial:
+def _only_trial(request: FitRequest, session: Session) -> Trial:
     """Return the trial of a request, after resolving names, parsing the data and checking that learner and data fit."""
-    given = {"learners": asked.learner, "datasets": asked.data, "trials": 1, "seed": asked.seed, "split": str(HELD_OUT)}
-    if asked.representation is not None:
-        given["representation"] = asked.representation
+    given = {
+        "learners": request.learner,
+        "datasets": request.data,
+        "trials": 1,
+        "seed": request.seed,
+        "split": str(HELD_OUT),
+    }
+    if request.representation is not None:
+        given["representation"] = request.representation
     resolved = read_experiment(load_experiment(None, given, session.catalog, "fit"), session)
     _check_packages(resolved)
     prepare = preparer(session)
@@ -183,7 +193,7 @@ def _check_packages(resolved: Resolved) -> None:
     for learner in resolved.learners:
         if any(environment_of(chain) for chain in learner.chains()):
             raise ModelError(
-                "runs in an environment of its own, which models do not support",
+                "runs in its own environment, which models do not support",
                 culprit=f"learner {learner.ref.label!r}",
                 next_step="Choose another learner to fit; `harness run` can compare this one.",
             )
@@ -200,15 +210,15 @@ def _check_keeps_rows(trial: Trial) -> None:
         )
 
 
-def _fit_trial(trial: Trial, data: Dataset, asked: FitRequest, say: Say) -> Model:
+def _fit_trial(trial: Trial, data: Dataset, request: FitRequest, say: Say) -> Model:
     say(f"calibrating on {HELD_OUT.share:.0%} of {counted(data.rows, 'row')}")
     found = _measure(trial, data)
     say("training on all rows")
     fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
-    manifest = _describe(trial, data, fitted, found, asked.expected or _expected(found))
-    manifest = replace(manifest, learner=replace(manifest.learner, expression=asked.learner))
+    manifest = _describe(trial, data, fitted, found, request.expected or _expected(found))
+    manifest = replace(manifest, learner=replace(manifest.learner, expression=request.learner))
     classifier = NamedClassifier(fitted.learner, data.class_names, found.calibrated.calibrator)
-    kept = _kept_rows(data, fitted) if asked.keep_rows else None
+    kept = _kept_rows(data, fitted) if request.keep_rows else None
     return Model(manifest, fitted.representation.transformer, classifier, data.taxonomy, kept)
 
 

@@ -177,6 +177,7 @@ def _manifest_type() -> Any:
 
 
 def first_line(error: BaseException) -> str:
+    """Return the type of an error and the first line of its message."""
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 

@@ -60,7 +60,7 @@ class CalibratedLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """What the held-out rows showed, besides the accuracy and the reliability of the confidence."""
+    """Results on the held-out rows, besides the accuracy and the reliability of the confidence."""
 
     has_scores: bool
     """False for a learner without scores, whose predictions have no confidence."""
@@ -90,11 +90,16 @@ def measure(
 
     Parameters
     ----------
-    learner : the fitted learner.
-    rows : the held-out rows in the form that the learner takes.
-    data : the dataset.
-    trained, held_out : positions of the training rows and of the held-out rows.
-    kept : number of scores of a row that the confidence reads.
+    learner : object
+        The fitted learner.
+    rows : object
+        The held-out rows in the form that the learner takes.
+    data : Dataset
+        The dataset.
+    trained, held_out : ndarray of int64
+        Positions of the training rows and of the held-out rows.
+    kept : int
+        Number of scores of a row that the confidence reads.
     """
     truth, n_classes = data.y[held_out], len(data.class_names)
     ranks, scores = rank_with_scores(learner, rows, kept, n_classes)
@@ -239,12 +244,7 @@ def _check_held_out(held_out: HeldOut, taxonomy: Taxonomy | None) -> None:
 
 
 def describe_confidence(calibrator: Mapping[str, Any], reliability: Mapping[str, Any], held_out: HeldOut | None) -> str:
-    """Return a sentence on the confidence of a model: its kind and error, or the reason why it is constant or missing.
-
-    Parameters
-    ----------
-    calibrator, reliability, held_out : values of the manifest.
-    """
+    """Return a sentence on the confidence of a model: its kind and error, or why it is constant or missing."""
     if held_out is not None and not held_out.has_scores:
         return "no confidence: the learner has no scores"
     if calibrator.get("kind") != "constant":
@@ -257,7 +257,7 @@ def describe_confidence(calibrator: Mapping[str, Any], reliability: Mapping[str,
 def _reason_for_constant(reliability: Mapping[str, Any]) -> str:
     rows = reliability["rows"]
     if rows < FEWEST_ROWS:
-        return f"since {counted(rows, 'held-out row is', 'held-out rows are')} too few to tell rows apart"
+        return f"since {counted(rows, 'held-out row is', 'held-out rows are')} too few for a confidence of each row"
     right = sum(one["rows"] * one["right"] for one in reliability["bins"])
     if round(right) == rows:
         return f"since all {rows:,} held-out rows were right"

@@ -54,9 +54,12 @@ def as_kept(texts: Texts, y: Labels, rows: Any) -> KeptRows:
 
     Parameters
     ----------
-    texts : the texts.
-    y : class positions, or an indicator matrix for several labels a row.
-    rows : the texts as the representation returned them.
+    texts : Texts
+        The texts.
+    y : Labels
+        Class positions, or an indicator matrix for several labels a row.
+    rows : object
+        The texts as the representation returned them.
     """
     kept = csr_array(rows).astype(np.float32)
     if issparse(y):
@@ -71,10 +74,14 @@ def add_rows(kept: KeptRows, texts: Sequence[str], y: Labels, transform: Callabl
 
     Parameters
     ----------
-    kept : the rows of the former model, whose class positions are still valid.
-    texts : the new texts.
-    y : their class positions, or an indicator matrix for several labels a row.
-    transform : the fitted representation of the updated model.
+    kept : KeptRows
+        The rows of the former model, whose class positions are still valid.
+    texts : sequence of str
+        The new texts.
+    y : Labels
+        Their class positions, or an indicator matrix for several labels a row.
+    transform : callable
+        The fitted representation of the updated model.
     """
     every = Texts.of([*kept.texts, *texts])
     rows = csr_array(transform(every)).astype(np.float32)

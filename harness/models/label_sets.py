@@ -46,9 +46,12 @@ def fit_label_calibrator(learner: Any, rows: Any, truth: Labels, n_classes: int)
 
     Parameters
     ----------
-    learner : the fitted learner, which has scores.
-    rows, truth : held-out rows in the form that the learner takes, and their indicator matrix.
-    n_classes : number of classes of the dataset.
+    learner : object
+        The fitted learner, which has scores.
+    rows, truth : object
+        Held-out rows in the form that the learner takes, and their indicator matrix.
+    n_classes : int
+        Number of classes of the dataset.
     """
     ranks, scores = rank_with_scores(learner, rows, max(min(LABEL_SCORES, n_classes), KEPT_SCORES), n_classes)
     assert scores is not None  # the caller has checked it
@@ -67,10 +70,14 @@ def choose_labels(
 
     Parameters
     ----------
-    ranks, scores : the best classes of each row, best first, and their scores.
-    calibrator : by `fit_label_calibrator`.
-    threshold : the least confidence.
-    names : class names by position, followed by the name of a pad.
+    ranks, scores : ndarray
+        The best classes of each row, best first, and their scores.
+    calibrator : Calibrator
+        The result of `fit_label_calibrator`.
+    threshold : float
+        The least confidence.
+    names : ndarray
+        Class names by position, followed by the name of a pad.
     """
     confidence = calibrator.confidence(label_scores(scores)).reshape(ranks.shape)
     passes = (ranks >= 0) & (confidence >= threshold)

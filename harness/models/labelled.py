@@ -66,7 +66,7 @@ class UpdateRequest:
 
 @dataclass(frozen=True)
 class LabelledTexts:
-    """Texts with the class names of each, as they were read."""
+    """Texts with the class names of each, in the order of the file."""
 
     texts: Sequence[str]
     labels: Sequence[tuple[str, ...]]
@@ -91,7 +91,7 @@ class LabelledTexts:
         return csr_array((np.ones(len(flat), np.int8), flat, ends), shape=(len(self.labels), len(names)))
 
 
-def read_new_rows(model: Model, asked: UpdateRequest) -> tuple[LabelledTexts, str]:
+def read_new_rows(model: Model, request: UpdateRequest) -> tuple[LabelledTexts, str]:
     """Return the texts and labels of a file, and a description of how it was read.
 
     Raises
@@ -99,15 +99,15 @@ def read_new_rows(model: Model, asked: UpdateRequest) -> tuple[LabelledTexts, st
     DataError
         If the file cannot be read, has no rows, lacks a column, or lacks a label.
     """
-    if not os.path.isfile(asked.source):
-        raise DataError("no such file", culprit=asked.source)
+    if not os.path.isfile(request.source):
+        raise DataError("no such file", culprit=request.source)
     reading = PredictionRequest(
-        source=asked.source,
-        text=asked.text,
-        form=asked.form,
-        delimiter=asked.delimiter,
-        header=asked.header,
-        encoding=asked.encoding,
+        source=request.source,
+        text=request.text,
+        form=request.form,
+        delimiter=request.delimiter,
+        header=request.header,
+        encoding=request.encoding,
     )
     params = model.manifest.data.params
     texts: list[str] = []
@@ -116,24 +116,24 @@ def read_new_rows(model: Model, asked: UpdateRequest) -> tuple[LabelledTexts, st
     with open_rows(model, reading) as table:
         for batch in read_batches(table):
             columns = columns or choose_text_columns(model, reading, table, batch.columns)
-            label = _label_column(model, asked, table, batch.columns, columns)
+            label = _label_column(model, request, table, batch.columns, columns)
             found = _labels_of(batch, label, table, params)
             kept = [row for row, names in enumerate(found) if names is not None]
             read = texts_of(batch, columns)
             texts += [read[row] for row in kept]
             labels += [names for names in found if names is not None]
-        told = f"{describe_source(table, columns)}, label from {label!r}"
+        described = f"{describe_source(table, columns)}, label from {label!r}"
     if not texts:
-        raise DataError("holds no rows", culprit=asked.source)
-    return LabelledTexts(texts, labels), told
+        raise DataError("holds no rows", culprit=request.source)
+    return LabelledTexts(texts, labels), described
 
 
 def _label_column(
-    model: Model, asked: UpdateRequest, table: Table, columns: Sequence[str], texts: Sequence[str]
+    model: Model, request: UpdateRequest, table: Table, columns: Sequence[str], texts: Sequence[str]
 ) -> str:
     """Return the name of the label column: the one in the request, else that of the training data."""
-    if asked.label is not None:
-        wanted = int(asked.label) if asked.label.isdecimal() and asked.label not in columns else asked.label
+    if request.label is not None:
+        wanted = int(request.label) if request.label.isdecimal() and request.label not in columns else request.label
         label = columns[find_columns(table.name, columns, wanted, "label")[0]]
     else:
         label = (model.manifest.data.table or TableLayout()).label
@@ -175,7 +175,7 @@ def _labels_of(batch: RowBatch, label: str, table: Table, params: Mapping[str, A
 
 
 class NotAtHand(Exception):
-    """The training data of a model is not at hand; the message is the reason."""
+    """The training data of a model is not available; the message is the reason."""
 
 
 def find_training_data(manifest: ModelManifest, session: Session, *, reads_source: bool) -> Header:
@@ -183,9 +183,12 @@ def find_training_data(manifest: ModelManifest, session: Session, *, reads_sourc
 
     Parameters
     ----------
-    manifest : the manifest of the model, which has the fingerprint of the data.
-    session : plugin settings.
-    reads_source : True to read the source again if the data home does not have the dataset.
+    manifest : ModelManifest
+        The manifest of the model, which has the fingerprint of the data.
+    session : Session
+        Plugin settings.
+    reads_source : bool
+        True to read the source again if the data home does not have the dataset.
 
     Raises
     ------

@@ -179,11 +179,16 @@ class Model:
 
     Attributes
     ----------
-    manifest : description of the model: learner, training data, expected accuracy.
-    representation : the fitted transformer; None if the learner takes rows unchanged.
-    classifier : the fitted learner with class names and confidence.
-    taxonomy : the tree of the classes; None if the data has none.
-    kept : the training rows, to show those nearest to a text; None unless `fit` got `keep_rows=True`.
+    manifest : ModelManifest
+        Description of the model: learner, training data, expected accuracy.
+    representation : object
+        The fitted transformer; None if the learner takes rows unchanged.
+    classifier : NamedClassifier
+        The fitted learner with class names and confidence.
+    taxonomy : Taxonomy or None
+        The tree of the classes; None if the data has none.
+    kept : KeptRows or None
+        The training rows, to show those nearest to a text; None unless `fit` got `keep_rows=True`.
 
     Examples
     --------
@@ -229,8 +234,10 @@ class Model:
 
         Parameters
         ----------
-        rows : a sequence of texts, or rows of numbers.
-        k : number of classes for each row.
+        rows : object
+            A sequence of texts, or rows of numbers.
+        k : int, default=1
+            Number of classes for each row.
 
         Raises
         ------
@@ -269,8 +276,10 @@ class Model:
 
         Parameters
         ----------
-        rows : a sequence of texts, or rows of numbers.
-        confidence : above 0, up to 1.
+        rows : object
+            A sequence of texts, or rows of numbers.
+        confidence : float, default=0.9
+            Above 0, up to 1.
 
         Raises
         ------
@@ -293,9 +302,12 @@ class Model:
 
         Parameters
         ----------
-        rows : a sequence of texts, or rows of numbers.
-        threshold : above 0, up to 1.
-        k : largest number of classes of a row.
+        rows : object
+            A sequence of texts, or rows of numbers.
+        threshold : float, default=0.5
+            Above 0, up to 1.
+        k : int, default=5
+            Largest number of classes of a row.
 
         Raises
         ------
@@ -465,7 +477,7 @@ def _read_steadily(place: Path, read: Callable[[], Read]) -> Read:
 
 
 def _version_of(place: Path) -> tuple[int, int] | None:
-    """Return what tells two folders of this name apart; None if there is none."""
+    """Return the identity of the folder, since another may have the same name later; None if it does not exist."""
     try:
         found = place.stat()
     except (OSError, ValueError):

@@ -48,20 +48,20 @@ STDIN = "-"
 STDIN_NAME = "standard input"
 
 
-def open_rows(model: Model, asked: PredictionRequest) -> AbstractContextManager[Table]:
+def open_rows(model: Model, request: PredictionRequest) -> AbstractContextManager[Table]:
     """Open the file of a request as a table. Options that the request leaves open are those of the training data."""
     trained = model.manifest.data.table or TableLayout()
     options = ReadOptions(
-        format=asked.form or default_format(asked.source),
-        delimiter=asked.delimiter,
-        header=trained.header if asked.header is None else asked.header,
-        encoding=asked.encoding or trained.encoding,
+        format=request.form or default_format(request.source),
+        delimiter=request.delimiter,
+        header=trained.header if request.header is None else request.header,
+        encoding=request.encoding or trained.encoding,
         fallback_delimiter=trained.delimiter,
         expected=trained.text,
     )
-    if asked.source == STDIN:
+    if request.source == STDIN:
         return open_table(_open_stdin(), options, name=STDIN_NAME)
-    return open_table(Path(asked.source), options)
+    return open_table(Path(request.source), options)
 
 
 def default_format(source: str) -> Format | None:
@@ -77,26 +77,30 @@ def _open_stdin() -> IO[bytes]:
         raise DataError(problem, culprit=STDIN_NAME, next_step="Name a file.") from None
 
 
-def choose_text_columns(model: Model, asked: PredictionRequest, table: Table, columns: Sequence[str]) -> list[str]:
+def choose_text_columns(model: Model, request: PredictionRequest, table: Table, columns: Sequence[str]) -> list[str]:
     """Return the names of the text columns of a table.
 
     These are the columns that the request names, else the only column, else those of the training data.
 
     Parameters
     ----------
-    model : the model, whose manifest has the columns of the training data.
-    asked : the request.
-    table : the open table.
-    columns : the columns of the table.
+    model : Model
+        The model, whose manifest has the columns of the training data.
+    request : PredictionRequest
+        The request.
+    table : Table
+        The open table.
+    columns : sequence of str
+        The columns of the table.
 
     Raises
     ------
     DataError
         If the table lacks these columns. The message lists the columns that it has.
     """
-    if asked.text is not None:
-        is_number = asked.text.isdecimal() and asked.text not in columns
-        wanted = int(asked.text) if is_number else asked.text
+    if request.text is not None:
+        is_number = request.text.isdecimal() and request.text not in columns
+        wanted = int(request.text) if is_number else request.text
         return [columns[position] for position in find_columns(table.name, columns, wanted, "text")]
     if table.layout.format == "lines":
         return [LINE_COLUMN]
@@ -248,8 +252,10 @@ def open_writer(path: Path | None, form: str) -> Iterator[RowWriter]:
 
     Parameters
     ----------
-    path : the file; None for standard output.
-    form : "csv", "tsv", "jsonl", "parquet" or "lines". Rows for "lines" are written as CSV.
+    path : Path or None
+        The file; None for standard output.
+    form : str
+        "csv", "tsv", "jsonl", "parquet" or "lines". Rows for "lines" are written as CSV.
 
     Raises
     ------
@@ -360,14 +366,17 @@ OnBatch = Callable[[Predicted, float | None], None]
 """Callback after each batch, with the counts so far and the share of the source that is read; None if unknown."""
 
 
-def predict_rows(model: Model, asked: PredictionRequest, on_batch: OnBatch) -> Predicted:
+def predict_rows(model: Model, request: PredictionRequest, on_batch: OnBatch) -> Predicted:
     """Predict classes for all rows of a file, with one batch in memory at a time.
 
     Parameters
     ----------
-    model : a model that was trained on texts.
-    asked : the file and the options.
-    on_batch : called after each batch with the counts so far.
+    model : Model
+        A model that was trained on texts.
+    request : PredictionRequest
+        The file and the options.
+    on_batch : OnBatch
+        Called after each batch with the counts so far.
 
     Returns
     -------
@@ -379,19 +388,19 @@ def predict_rows(model: Model, asked: PredictionRequest, on_batch: OnBatch) -> P
     HarnessError
         If an option is invalid, if the file cannot be read, or if it lacks the text columns.
     """
-    _check(model, asked)
-    asked = replace(asked, top=min(asked.top, len(model.classes)))
+    _check(model, request)
+    request = replace(request, top=min(request.top, len(model.classes)))
     done = Predicted()
     with ExitStack() as files:
-        table = files.enter_context(open_rows(model, asked))
-        sure = files.enter_context(_open_output(asked.out, table))
-        unsure = sure if asked.review_out is None else files.enter_context(_open_output(asked.review_out, table))
+        table = files.enter_context(open_rows(model, request))
+        sure = files.enter_context(_open_output(request.out, table))
+        unsure = sure if request.review_out is None else files.enter_context(_open_output(request.review_out, table))
         columns: list[str] = []
         for batch in read_batches(table):
-            columns = columns or choose_text_columns(model, asked, table, batch.columns)
-            answers = answer_texts(model, texts_of(batch, columns), asked.answers)
-            below = _below(answers, asked.review)
-            _write(batch, answers, below, sure, unsure, asked)
+            columns = columns or choose_text_columns(model, request, table, batch.columns)
+            answers = answer_texts(model, texts_of(batch, columns), request.answers)
+            below = _below(answers, request.review)
+            _write(batch, answers, below, sure, unsure, request)
             done = replace(done, read_as=describe_source(table, columns)).adding(answers, int(below.sum()))
             on_batch(done, table.progress())
     return done
@@ -403,22 +412,22 @@ def describe_source(table: Table, columns: Sequence[str]) -> str:
     return f"{table.kind}, text from {names}" if table.layout.format != "lines" else "a text on each line"
 
 
-def _check(model: Model, asked: PredictionRequest) -> None:
+def _check(model: Model, request: PredictionRequest) -> None:
     if not model.manifest.takes_text:
         raise ModelError(
             "this model was trained on rows of numbers, not on texts", next_step="Use it in Python: Model.predict(X)."
         )
-    check_answers(model, asked.answers)
-    if asked.review is not None:
-        _check_review(model, asked)
-    if asked.review is not None and not 0 < asked.review <= 1:
-        raise ModelError("expected a confidence above 0 and up to 1, such as 0.9", culprit=f"--review {asked.review}")
-    if (asked.review is None) != (asked.review_out is None):
+    check_answers(model, request.answers)
+    if request.review is not None:
+        _check_review(model, request)
+    if request.review is not None and not 0 < request.review <= 1:
+        raise ModelError("expected a confidence above 0 and up to 1, such as 0.9", culprit=f"--review {request.review}")
+    if (request.review is None) != (request.review_out is None):
         raise ModelError("--review and --review-out must be given together")
-    if asked.review_out is not None and asked.review_out == asked.out:
+    if request.review_out is not None and request.review_out == request.out:
         raise ModelError("--out and --review-out are the same file", next_step="Name two files.")
-    if asked.source != STDIN and not os.path.isfile(asked.source):
-        raise DataError("no such file", culprit=asked.source)
+    if request.source != STDIN and not os.path.isfile(request.source):
+        raise DataError("no such file", culprit=request.source)
 
 
 def _open_output(path: Path | None, table: Table) -> Any:
@@ -431,12 +440,12 @@ def _open_output(path: Path | None, table: Table) -> Any:
     return open_writer(path, form)
 
 
-def _check_review(model: Model, asked: PredictionRequest) -> None:
+def _check_review(model: Model, request: PredictionRequest) -> None:
     """Raise ModelError if the answers have no confidence that --review could read."""
     if not model.classifier.has_scores:
         raise ModelError(NO_CONFIDENCE, culprit="--review", next_step="Fit a learner with scores, such as pa.")
-    if asked.backoff is not None or asked.threshold is not None:
-        option = "--threshold" if asked.backoff is None else "--backoff"
+    if request.backoff is not None or request.threshold is not None:
+        option = "--threshold" if request.backoff is None else "--backoff"
         raise ModelError(f"{option} leaves no uncertain answers to review", next_step=f"Remove --review or {option}.")
 
 
@@ -448,12 +457,12 @@ def _below(answers: Answers, limit: float | None) -> NDArray[np.bool_]:
 
 
 def _write(
-    batch: RowBatch, answers: Answers, below: Any, sure: RowWriter, unsure: RowWriter, asked: PredictionRequest
+    batch: RowBatch, answers: Answers, below: Any, sure: RowWriter, unsure: RowWriter, request: PredictionRequest
 ) -> None:
     twice = [name for name in answers.columns if name in batch.columns]
     if twice:
         raise DataError(
-            f"has a column {twice[0]!r}, which predictions add", culprit=asked.source, next_step="Rename it."
+            f"has a column {twice[0]!r}, which predictions add", culprit=request.source, next_step="Rename it."
         )
     columns = [*batch.columns, *answers.columns]
     for row, values in zip(batch.rows, answers.values, strict=True):

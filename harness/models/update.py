@@ -35,7 +35,7 @@ from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session
 from harness.models.back_off import node_depth
 from harness.models.estimators import load_learner
-from harness.models.fit import one_data_set
+from harness.models.fit import single_dataset
 from harness.models.folder import MANIFEST, Expected, ModelManifest, check_new, read_model_manifest
 from harness.models.held_out import Measurements, measure
 from harness.models.kept import KeptRows, add_rows
@@ -144,9 +144,9 @@ def update(
     """
     session = make_session(plugins_dirs)
     if not isinstance(data, str | PathLike):
-        given = parse_dataset(one_data_set(data, text=text, label=label))
+        given = parse_dataset(single_dataset(data, text=text, label=label))
         data, text, label = given.source, "text", "label"
-    asked = UpdateRequest(
+    request = UpdateRequest(
         model=Path(model),
         source=os.fspath(data),
         text=text,
@@ -154,36 +154,39 @@ def update(
         out=None if out is None else Path(out),
         trusted=tuple(trusted),
     )
-    return update_model(asked, session)
+    return update_model(request, session)
 
 
-def update_model(asked: UpdateRequest, session: Session, say: Say = lambda line: None) -> Updated:
+def update_model(request: UpdateRequest, session: Session, say: Say = lambda line: None) -> Updated:
     """Update a model as requested, and replace its folder or write a new one.
 
     Parameters
     ----------
-    asked : the request.
-    session : plugin settings.
-    say : receives a line at the start of each step.
+    request : UpdateRequest
+        The request.
+    session : Session
+        Plugin settings.
+    say : Say, optional
+        Receives a line at the start of each step.
 
     Raises
     ------
     HarnessError
         If the rows cannot be read, or if the learner cannot be updated with them.
     """
-    if asked.out is not None:  # fail before the training
-        check_new(asked.out)
+    if request.out is not None:  # fail before the training
+        check_new(request.out)
     find_modules_of(session)
-    read_from = manifest_bytes(asked.model)
-    model = open_model(asked.model, session, asked.trusted)
+    read_from = manifest_bytes(request.model)
+    model = open_model(request.model, session, request.trusted)
     try:
-        updated = _Updating(asked, session, model, say).run()
+        updated = _Updating(request, session, model, say).run()
     except ModelError as error:
-        raise error.about(f"model {asked.model}") from None
-    if asked.out is not None:
-        save_model(updated.model, asked.out)
+        raise error.about(f"model {request.model}") from None
+    if request.out is not None:
+        save_model(updated.model, request.out)
     else:
-        with next_version(asked.model, read_from, keeps_previous=True) as folder:
+        with next_version(request.model, read_from, keeps_previous=True) as folder:
             write_model(updated.model, folder)
     return updated
 
@@ -199,7 +202,7 @@ def undo_update(place: Path) -> ModelManifest:
     read_model_manifest(place)
     if not (place / PREVIOUS).is_dir():
         raise ModelError(
-            "has no previous version", culprit=f"model {place}", next_step="Only the last update can be undone, once."
+            "no previous version to restore", culprit=str(place), next_step="Only the last update can be undone, once."
         )
     before = read_model_manifest(place / PREVIOUS)
     with next_version(place, manifest_bytes(place), keeps_previous=False) as folder:
@@ -283,7 +286,7 @@ class Trained:
 class _Updating:
     """One update of a model."""
 
-    asked: UpdateRequest
+    request: UpdateRequest
     session: Session
     model: Model
     say: Say
@@ -295,8 +298,8 @@ class _Updating:
                 "was trained on rows of numbers, and only models of texts can be updated",
                 next_step="Fit it again with `harness fit`.",
             )
-        new, told = read_new_rows(self.model, self.asked)
-        self.say(f"read {counted(len(new.texts), 'row')} as {told}")
+        new, described = read_new_rows(self.model, self.request)
+        self.say(f"read {counted(len(new.texts), 'row')} as {described}")
         kept = self._keep(new)
         added = tuple(sorted(new.class_names.difference(self.model.classes)))
         if added:
@@ -313,7 +316,7 @@ class _Updating:
         except CannotContinue as reason:
             trained = self._retrain(new, names, taxonomy, parts, str(reason))
         update = Update(
-            source=self.asked.source,
+            source=self.request.source,
             kept=kept,
             rows=len(new.texts),
             new_classes=added,
@@ -367,7 +370,7 @@ class _Updating:
     def _keep(self, new: LabelledTexts) -> str:
         """Store the new rows in the data home, for later updates, and return the name of the file."""
         labels = [names[0] if len(names) == 1 else list(names) for names in new.labels]
-        kept = Path(parse_dataset(one_data_set((list(new.texts), labels))).source).name
+        kept = Path(parse_dataset(single_dataset((list(new.texts), labels))).source).name
         for update in self.model.manifest.data.updates:
             if update["kept"] == kept:
                 raise ModelError(
@@ -442,7 +445,7 @@ class _Updating:
     def _taught(self, X: Any, y: Labels, rows: Positions, added: Sequence[str]) -> Any:
         """Return a fresh copy of the learner, after training with these rows."""
         part = self.model.manifest.learner
-        learner = load_learner(self.asked.model / part.file, part, self.session.catalog, self.asked.trusted)
+        learner = load_learner(self.request.model / part.file, part, self.session.catalog, self.request.trusted)
         try:
             learner.partial_fit(X[rows], y[rows])
         except Exception as error:  # code of a plugin can raise any error
@@ -467,7 +470,7 @@ class _Updating:
             trial = self._trial(header)
         except NotAtHand as missing:
             raise ModelError(
-                f"{reason}, and its training data is not at hand: {missing}",
+                f"{reason}, and its training data is not available: {missing}",
                 next_step="Fit a model with the old and the new rows: `harness fit`.",
             ) from None
         old = open_dataset(Path(header.folder))
@@ -500,7 +503,7 @@ class _Updating:
         experiment = build(raw.table, raw.source, catalog)
         learners = [resolve_learner(ref, catalog) for ref in learner_refs(experiment, dataset_groups(experiment))]
         if any(environment_of(chain) for learner in learners for chain in learner.chains()):
-            raise NotAtHand(f"{part.name} runs in an environment of its own")
+            raise NotAtHand(f"{part.name} runs in its own environment")
         trained = self.model.manifest.data
         named = self.model.manifest.representation
         dataset = ResolvedDataset(

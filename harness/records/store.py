@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from harness.errors import StoreError
+from harness.errors import StoreError, reason_of
 from harness.files.atomic import append_line, lock, open_unlinked, remove_temporary_files, write_file
 from harness.records.record import BadLine, NewerLine, Record, from_line, to_line
 from harness.system.machine import Machine, read_machine
@@ -129,7 +129,9 @@ def read_ranks(folder: Path, key: str) -> bytes | None:
 
 def no_results_in(folder: Path) -> StoreError:
     """Return the error for a folder without records."""
-    return StoreError(f"{folder} is not a results folder: it has no {RECORDS}", next_step="harness run --out makes one")
+    return StoreError(
+        f"{folder} is not a results folder: it has no {RECORDS}", next_step="`harness run ... --out FOLDER` writes one."
+    )
 
 
 def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
@@ -141,7 +143,7 @@ def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
     except FileNotFoundError:
         raise no_results_in(folder) from None
     except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error}") from error
+        raise StoreError(f"{path} cannot be read: {reason_of(error)}") from error
     records: list[Record] = []
     damaged: list[tuple[int, str, bytes]] = []
     for number, line in enumerate(lines, start=1):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from harness.host.contract import MetricSpec
 from harness.report.lines import Line, Prepared
 from harness.system.machine import Machine
-from harness.text import counted
+from harness.text import as_warning, counted
 
 if TYPE_CHECKING:
     from harness.records.record import Record
@@ -76,7 +76,7 @@ def describe_conditions(lines: Iterable[Line], machines: Mapping[str, Machine], 
     conditions = list_conditions(lines, machines)
     where = "; ".join(describe_condition(one, machines) for one in conditions)
     if shown:
-        return f"TIMES ARE NOT COMPARABLE: measured under {len(conditions)} conditions: {where}."
+        return as_warning(f"times are not comparable: measured under {len(conditions)} conditions: {where}.")
     return f"Times of {len(conditions)} conditions are hidden ({where}). --mixed-machines shows them."
 
 

@@ -277,13 +277,6 @@ def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
     On each dataset, means are over the trials that all learners have. Datasets of one family, such as subsamples,
     count as one, and so does a dataset that was prepared in several ways.
 
-    Parameters
-    ----------
-    lines : iterable of Line
-        Learners on several datasets.
-    metric : MetricSpec
-        The metric to rank by.
-
     Raises
     ------
     HarnessError
@@ -303,7 +296,9 @@ def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
     try:
         return average_ranks(means, higher=metric.direction == "higher", families=families)
     except ValueError as error:
-        raise HarnessError(f"{metric.name}: no average ranks: {error}{_describe_incomplete(means)}") from None
+        raise HarnessError(
+            f"no average ranks by {metric.name}: {error}", next_step=_describe_incomplete(means)
+        ) from None
 
 
 def notices_of(record: Record) -> list[str]:
@@ -313,14 +308,15 @@ def notices_of(record: Record) -> list[str]:
 
 
 def _describe_incomplete(means: Mapping[str, Mapping[str, float]]) -> str:
-    """Return a text with the learners that lack a dataset; each of them removes that dataset from the ranking."""
+    """Return which learners lack a dataset, and so remove it from the ranking; empty if there are none."""
     everywhere: set[str] = set()
     for on_data in means.values():
         everywhere.update(on_data)
     lacking = [title for title, on_data in means.items() if len(on_data) < len(everywhere)]
     if not lacking:
         return ""
-    return f"; not on all datasets: {', '.join(lacking)} (--learners names those to rank)"
+    names = ", ".join(lacking)
+    return f"Leave out learners without a result on all datasets: {names} (`table --where`, `plot --learners`)."
 
 
 def edge_choices(record: Record) -> list[str]:

@@ -76,7 +76,7 @@ class MetricVerdict:
 
     @property
     def is_higher_better(self) -> bool:
-        """Whether larger values of `samples` are better: hits always are, other values by the metric."""
+        """True if larger values of `samples` are better: always for hits, otherwise by the metric."""
         return TESTS[self.test].by_rows or self.metric.direction == "higher"
 
     @property
@@ -90,7 +90,7 @@ class MetricVerdict:
 
     @property
     def lacks_rows(self) -> bool:
-        """Whether the test needs hits on test rows, but `samples` has values of trials instead."""
+        """True if the test needs hits on test rows, but `samples` has values of trials."""
         return TESTS[self.test].by_rows and self.missing is not None
 
     def difference(self, first: str, second: str) -> Interval | None:
@@ -359,9 +359,9 @@ def _explain(reason: int, cases: Sequence[MetricVerdict], folder: str) -> str:
         return explain_few_trials(n, needed, [folder])
     if reason == CONSTANT:
         pairs = dict.fromkeys(" and ".join(pair) for judged in cases for pair in judged.verdict.constant)
-        who = next(iter(pairs), "learners")
+        subject = next(iter(pairs), "learners")
         more = f" (and {counted(len(pairs) - 1, 'more pair')})" if len(pairs) > 1 else ""
-        return f"{who}{more} differ by the same amount in every trial, so that there is no variance to test with."
+        return f"{subject}{more} differ by the same amount in every trial, so that there is no variance to test with."
     if reason == NO_RANKS:
         return (
             "the split is fixed, and McNemar's test needs saved ranks and data that are not available here. "

@@ -96,9 +96,9 @@ class Best:
         out : str or PathLike, optional
             Folder to save the model in. By default the model is not saved.
         """
-        from harness.models.fit import fit_request, one_data_set  # noqa: PLC0415 (imports the training code)
+        from harness.models.fit import fit_request, single_dataset  # noqa: PLC0415 (imports the training code)
 
-        named = None if data is None else one_data_set(data)
+        named = None if data is None else single_dataset(data)
         return fit_request(self.request(named), self.session, None if out is None else Path(out))
 
     def __str__(self) -> str:
@@ -168,13 +168,7 @@ def _check_rivals(lines: Sequence[Line], results: Results) -> None:
 
 
 def chosen_params(records: tuple[Record, ...]) -> Params:
-    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning.
-
-    Parameters
-    ----------
-    records : tuple of Record
-        Finished trials of one learner on one dataset.
-    """
+    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning."""
     choices = Counter(json.dumps(dict(record.tuned), sort_keys=True) for record in records)
     most, _ = choices.most_common(1)[0]
     chosen: Params = json.loads(most)

@@ -175,7 +175,10 @@ def find_folders(places: Iterable[Path]) -> list[Path]:
     for place in places:
         below = [place] if (place / RECORDS).exists() else _folders_below(place)
         if not below:
-            raise StoreError(f"{place} is not a results folder and holds none: there is no {RECORDS} below it")
+            raise StoreError(
+                f"{place} is not a results folder and holds none",
+                next_step="`harness run ... --out FOLDER` writes one.",
+            )
         found |= dict.fromkeys(below)
     return list(found)
 
@@ -274,9 +277,7 @@ class Results:
         )
 
     def matrix(self, metrics: Names | None = None, *, test: str | None = None) -> list[Grid]:
-        """Return two grids for each metric that compare each learner with each other one: trials won, and mean
-        differences.
-        """
+        """Return two grids of pairs of learners for each metric: trials won, and mean differences."""
         from harness.report.tables.pairwise import compare_pairs, differences_grid, matrix_grid  # noqa: PLC0415
 
         columns, test = self._columns_or_first(metrics), test or self.test

@@ -490,15 +490,15 @@ def _named(results: Results) -> str:
 def _nothing_shared(first: Results, second: Results, learners: tuple[str, str] | None) -> str:
     """Return the error message for two results without a common line; it lists the lines of both."""
     if learners:
-        who = f"{learners[0]!r} of the first and {learners[1]!r} of the second have not"
-        way = "choose labels from this list"
+        pair = f"{learners[0]!r} of the first folder and {learners[1]!r} of the second have not"
+        way = "Choose labels from this list"
     else:
-        who = "no learner of both folders has"
-        way = "--learners FIRST,SECOND compares two learners of different names"
-    parts = [f"nothing to compare: {who} run on the same data, prepared alike"]
+        pair = "no learner of both folders has"
+        way = "Compare two learners of different names with --learners FIRST,SECOND"
+    parts = [f"nothing to compare: {pair} run on the same data, prepared alike"]
     for name, results in {_named(first): first, _named(second): second}.items():
         parts += [f"  {name}: {line}" for line in describe_lines(results.lines())]
-    return "\n".join([*parts, f"{way}; dataset, representation and split must be the same"])
+    return "\n".join([*parts, f"{way}. Dataset, representation and split must be the same."])
 
 
 def row_hits(outcome: Outcome, depth: int) -> list[bool]:

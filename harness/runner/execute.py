@@ -35,7 +35,7 @@ from harness.records.store import Store, read_machines, read_ranks, read_records
 from harness.report.lines import notices_of
 from harness.syntax.expression import Params
 from harness.system.machine import describe_versions, read_commit, wait_until_idle
-from harness.text import counted
+from harness.text import as_note, as_warning, counted
 from harness.trials.run import run_trial_job
 from harness.trials.score import ScoredTrial, Scorer, result_from_plain, score_trial
 from harness.trials.trial import Trial, TrialJob
@@ -45,7 +45,7 @@ CLOCK_SLACK, START_SLACK, CPU_SLACK = 0.05, 5.0, 1.0
 
 
 EXPOSED = (
-    "note: this system does not let harness hide the data home from learners, where they could read test labels. "
+    "this system does not let harness hide the data home from learners, where they could read test labels. "
     "A machine with Linux user namespaces hides it (SECURITY.md)."
 )
 """The note on trials whose process could open the folders with labels."""
@@ -90,17 +90,6 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     """Score a trial and return its record and the bytes of its ranking.
 
     A failed trial has a record too, with the error and the output of its process, and no ranking.
-
-    Parameters
-    ----------
-    trial : Trial
-        The trial.
-    end : JobEnd
-        The end of its process.
-    circumstances : Circumstances
-        The conditions that the process ran under.
-    scorer : Scorer
-        Computes the metrics.
     """
     scored = _score(trial, end, scorer)
     measured = _checked_clock(scored.measured, end)
@@ -391,11 +380,11 @@ def _show_notices(record: Record, end: JobEnd, shown: set[str], progress: Progre
 
 def _notices_on(record: Record, end: JobEnd) -> list[str]:
     """Return warnings and notes on a trial that has ended."""
-    notices = [f"warning: {record.label} on {record.dataset}: {notice}" for notice in notices_of(record)]
+    notices = [as_warning(f"{record.label} on {record.dataset}: {notice}") for notice in notices_of(record)]
     if record.status == "ok" and record.message:
-        notices.append(f"warning: {record.message}")
+        notices.append(as_warning(record.message))
     if end.is_exposed:
-        notices.append(EXPOSED)
+        notices.append(as_note(EXPOSED))
     return notices
 
 
@@ -427,17 +416,6 @@ def most_rank_bytes(trial: Trial) -> int:
 def take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:
     """Copy finished trials, and the machines that they ran on, from other results folders.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Results folders to copy from.
-    trials : sequence of Trial
-        The trials of this run.
-    store : Store
-        The results folder to copy to.
-    progress : Progress
-        Shows how many trials were copied.
-
     Raises
     ------
     HarnessError
@@ -459,13 +437,6 @@ def adopt_same_code(trials: Sequence[Trial], store: Store) -> None:
     """Use records of earlier code for trials of the present code, if the folder states that the results are the same.
 
     The statements are described at `harness.records.store.SameCode`. The file of records does not change.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        The trials of this run.
-    store : Store
-        The results folder.
     """
     same = {(one.learner, one.representation, one.recorded): one.present for one in read_same_code(store.folder)}
     if not same:
@@ -512,19 +483,7 @@ def has_same_plan(record: Record, trial: Trial) -> bool:
 
 
 def report_done(planned: Plan, todo: Sequence[Trial], store: Store, progress: Progress) -> None:
-    """Show how many trials already have a record, and how many of these had other threads or jobs.
-
-    Parameters
-    ----------
-    planned : Plan
-        All trials of the experiment.
-    todo : sequence of Trial
-        The trials that are about to run.
-    store : Store
-        The results folder.
-    progress : Progress
-        Shows the text.
-    """
+    """Show how many trials already have a record, and how many of these had other threads or jobs."""
     records = store.records
     waiting = {trial.key for trial in todo}
     done = [records[trial.key] for trial in planned.trials if trial.key in records and trial.key not in waiting]
@@ -569,10 +528,10 @@ def complete_metrics(
     if outcome.trouble:
         more = len(set(outcome.trouble)) - 1
         like_it = f" (and {counted(more, 'warning')} more like it)" if more else ""
-        progress.say(f"warning: {outcome.trouble[0]}{like_it}")
+        progress.say(as_warning(f"{outcome.trouble[0]}{like_it}"))
     curves = describe_missing_curves([records[key] for key in finished], names)
     if curves:
-        progress.say(f"warning: {curves}")
+        progress.say(as_warning(curves))
 
 
 def _is_finished(record: Record | None) -> bool:

@@ -44,7 +44,7 @@ from harness.runner.progress import write_status
 from harness.runner.tune_once import FOLDER, plan_chosen, plan_tuning, tunes_once
 from harness.syntax.split import Split
 from harness.system.machine import Machine, describe_machine
-from harness.text import counted
+from harness.text import as_note, as_warning, counted
 from harness.trials.data import REPRESENT_TARGET, is_large
 from harness.trials.score import Scorer
 from harness.trials.trial import RepresentJob, Trial, check_set_ups
@@ -328,7 +328,7 @@ def report_warnings(planned: Plan, machine: Machine, progress: Progress) -> None
         available = counted(cores, "core")
         warnings.append(f"--threads {threads} is more than the {available} of this machine: threads will wait")
     for line in (*warnings, *describe_leakage(planned.trials)):
-        progress.say(f"warning: {line}")
+        progress.say(as_warning(line))
 
 
 def describe_power(planned: Plan) -> list[str]:
@@ -472,7 +472,7 @@ def run_pending(
                 noticed=noticed,
             )
     if limits.is_spent(store.records):
-        progress.say("note: time budget exhausted. Raise `hours` in [budget] to run the remaining trials.")
+        progress.say(as_note("time budget exhausted. Raise `hours` in [budget] to run the remaining trials."))
 
 
 def represent_shared(trials: Sequence[Trial], executor: Executor, progress: Progress, at_once: int = 1) -> None:
@@ -494,7 +494,7 @@ def represent_shared(trials: Sequence[Trial], executor: Executor, progress: Prog
     for job, end in executor.run(jobs.values(), at_once=at_once):
         trouble = end.message if end.status != "ok" else end.answer
         if trouble:
-            progress.say(f"warning: not represented ahead, each trial will try: {job.payload.folder.name}: {trouble}")
+            progress.say(as_warning(f"each trial represents {job.payload.folder.name} itself: {trouble}"))
 
 
 def _is_large(trial: Trial) -> bool:

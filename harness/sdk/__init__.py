@@ -55,9 +55,21 @@ __all__ = [
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for a package with these names, each with its module.
+    """Return `__getattr__` and `__dir__` for a package whose names are loaded on first use.
 
-    A name whose module is `package.name` is the module itself.
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    homes : mapping of str to str
+        Module of each name. A name whose module is `package.name` is the module itself.
+
+    Returns
+    -------
+    get : callable
+        The `__getattr__` of the package.
+    names : callable
+        The `__dir__` of the package.
     """
 
     def get(name: str) -> object:

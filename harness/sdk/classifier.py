@@ -297,6 +297,11 @@ class SearchScores(ABC):
         X : array-like or sparse matrix of shape (n_rows, n_features)
         ranks : ndarray of shape (n_rows, k)
             A ranking, as `rank` returns it; or all classes in the order of `classes_`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, k)
+            The scores; 0 beside pads.
         """
         rows = self._known(X)  # type: ignore[attr-defined]  # of Classifier
         first = self.rank(X, 1)  # type: ignore[attr-defined]
@@ -322,6 +327,11 @@ class SearchScores(ABC):
         X : array-like or sparse matrix of shape (n_rows, n_features)
         ranks : ndarray of shape (n_rows, k)
             Positions in `classes_`; -1 pads.
+
+        Returns
+        -------
+        Contributions
+            Parts by feature, and biases.
         """
         rows, scores = self._known(X), self.scores(X, ranks)  # type: ignore[attr-defined]  # of Classifier
         found: Contributions = self._explain_pairs(rows, ranks)  # type: ignore[attr-defined]  # of some learners
@@ -344,6 +354,11 @@ def with_first_ahead(scores: NDArray[np.float64], first: NDArray[np.int32]) -> N
         Scores of all classes of each row. The array is changed.
     first : ndarray of int32
         Position of the predicted class of each row; -1 for none.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_classes)
+        The changed array.
     """
     rows = np.flatnonzero((first >= 0) & (scores.argmax(axis=1) != first)) if scores.size else np.empty(0, np.int64)
     scores[rows, first[rows]] = np.nextafter(scores[rows].max(axis=1, initial=LOWEST_SCORE), np.inf)
@@ -354,7 +369,18 @@ def with_first_ahead(scores: NDArray[np.float64], first: NDArray[np.int32]) -> N
 
 
 def has_several(y: Any) -> bool:
-    """Return whether y is an indicator matrix, rows x classes."""
+    """Return whether y is an indicator matrix.
+
+    Parameters
+    ----------
+    y : object
+        Labels of any form that scikit-learn takes.
+
+    Returns
+    -------
+    bool
+        True for rows x classes, False for one label a row.
+    """
     return issparse(y) or (y is not None and bool(is_multilabel(y)))
 
 
@@ -386,6 +412,15 @@ def name_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
     ----------
     y : object
         One label for each row, or an indicator matrix.
+
+    Returns
+    -------
+    starts : ndarray of int64, shape (n_rows + 1,)
+        Position of the first label of each row, and the number of labels.
+    labels : ndarray
+        Labels of all rows, one row after the other.
+    classes : ndarray of shape (n_classes,)
+        Sorted classes.
     """
     if not has_several(y):
         return np.arange(y.size + 1, dtype=np.int64), y, np.unique(y)
@@ -404,6 +439,11 @@ def extend(classes: NDArray[Any], found: NDArray[Any]) -> NDArray[Any]:
         The known classes, in the order of their positions.
     found : ndarray
         Classes of a batch, known or new.
+
+    Returns
+    -------
+    ndarray
+        The classes by position.
 
     Raises
     ------
@@ -432,6 +472,11 @@ def as_labels(starts: NDArray[np.int64], labels: NDArray[Any], classes: NDArray[
         Labels of all rows, one row after the other.
     classes : ndarray
         The classes in the order of their positions.
+
+    Returns
+    -------
+    Labels
+        Positions of the classes of each row.
     """
     by_name = np.argsort(classes, kind="stable")
     places = np.searchsorted(classes, labels, sorter=by_name)

@@ -47,6 +47,11 @@ def collect_parts(instances: Instances, n_features: int, ranks: NDArray[np.int32
         Positions of classes; -1 pads.
     parts_of : callable
         Returns the parts and biases of one row, for classes without pads.
+
+    Returns
+    -------
+    Contributions
+        Parts and biases of all rows.
     """
     n_rows, k = ranks.shape
     bias = np.zeros((n_rows, k))
@@ -75,6 +80,11 @@ def linear_parts(weights_of: Callable[[NDArray[np.int32]], csr_array], bias: Val
         Returns W for some features: a sparse matrix of these features x classes.
     bias : ndarray of shape (n_classes,)
         Bias of each class.
+
+    Returns
+    -------
+    RowParts
+        Function of a row and some classes, for `collect_parts`.
     """
 
     def parts_of(features: NDArray[np.int32], values: Values, classes: NDArray[np.int32]) -> tuple[Values, Values]:
@@ -117,7 +127,24 @@ TINY = 1e-12
 
 
 def rows_of_index(rows: Rows, features: NDArray[Any], n_columns: int, degree: int = 0) -> csr_array:
-    """Return the weights of some features in an index, features x columns; the first `degree` of each, 0 for all."""
+    """Return the weights of some features in an index as a matrix.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    features : ndarray of int, shape (n_features,)
+        Features to read.
+    n_columns : int
+        Number of classes or other columns.
+    degree : int, default=0
+        Number of weights per feature, from the front of its row; 0 for all.
+
+    Returns
+    -------
+    csr_array of float64, shape (n_features, n_columns)
+        The weights.
+    """
     lengths = rows.length[features].astype(np.int64)
     if degree:
         lengths = np.minimum(lengths, degree)

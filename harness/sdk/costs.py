@@ -43,7 +43,17 @@ class TrainsPath(Protocol):
 
 
 def cost_rule(value: object) -> rules.Rule:
-    """Require a finite number above 0, or "auto".
+    """Return the rule for a finite number above 0, or "auto".
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
 
     Examples
     --------
@@ -113,10 +123,26 @@ def settle_cost(
 
 
 def hold_out(labels: Labels, share: float, random: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows to train on, in random order, and the held-out rows, sorted.
+    """Return the rows to train on and the held-out rows.
 
-    The first row of each class in the random order is not held out, so no class is left without a row. Neither are
-    rows without a label.
+    The first row of each class in the random order is not held out, so no class is left without a row. Rows without a
+    label are not held out either.
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels of all rows, as positions.
+    share : float
+        Share of the rows to hold out, at most.
+    random : Generator
+        Source of the random order.
+
+    Returns
+    -------
+    train : ndarray of int64
+        Rows to train on, in random order.
+    held : ndarray of int64
+        Held-out rows, sorted.
     """
     n_rows = labels.indptr.size - 1
     order = random.permutation(n_rows)
@@ -135,7 +161,20 @@ def hold_out(labels: Labels, share: float, random: np.random.Generator) -> tuple
 
 
 def take_rows(labels: Labels, rows: NDArray[np.int64]) -> Labels:
-    """Return the labels of some rows, in their order."""
+    """Return the labels of some rows, in their order.
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels of all rows, as positions.
+    rows : ndarray of int64
+        Rows to take.
+
+    Returns
+    -------
+    Labels
+        Labels of these rows.
+    """
     counts = np.diff(labels.indptr)[rows]
     ends = np.cumsum(counts)
     at = np.arange(ends[-1] if ends.size else 0) + np.repeat(labels.indptr[rows] - (ends - counts), counts)
@@ -143,7 +182,20 @@ def take_rows(labels: Labels, rows: NDArray[np.int64]) -> Labels:
 
 
 def share_right(best: NDArray[np.int64], truth: Labels) -> float:
-    """Return the share of rows whose best class is one of their labels."""
+    """Return the share of rows whose best class is one of their labels.
+
+    Parameters
+    ----------
+    best : ndarray of int64, shape (n_rows,)
+        Position of the best class of each row; -1 for none.
+    truth : Labels
+        Labels of the rows, as positions.
+
+    Returns
+    -------
+    float
+        The share, from 0 to 1.
+    """
     owners = np.repeat(np.arange(best.size), np.diff(truth.indptr))
     right = np.zeros(best.size, np.bool_)
     right[owners[truth.indices == best[owners]]] = True

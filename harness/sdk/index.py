@@ -47,8 +47,10 @@ class IndexClassifier(Classifier):
 
     Attributes
     ----------
-    rows_ : the index, W.
-    base_ : the score of each class without any feature; -inf for classes that are never ranked.
+    rows_ : Rows
+        The index, W.
+    base_ : ndarray of float64
+        The score of each class without any feature; -inf for classes that are never ranked.
     """
 
     learned: ClassVar[str] = "rows_"
@@ -265,7 +267,16 @@ def rank_and_score_all(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the k best of all classes and their scores.
 
-    Parameters are those of `rank_all_classes`.
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    instances : Instances
+        Rows to rank.
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without features.
+    k : int
+        Number of classes for each row.
 
     Returns
     -------
@@ -315,7 +326,24 @@ def rank_touched_classes(
 
 
 def worth_a_matrix(rows: Rows, instances: Instances, n_classes: int, k: int) -> NDArray[np.int64]:
-    """Return the features to store in a matrix while these instances are ranked; none if it does not pay."""
+    """Return the features to store in a matrix while rows are ranked; none if it does not pay.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    instances : Instances
+        Rows to rank.
+    n_classes : int
+        Number of classes.
+    k : int
+        Number of classes for each row.
+
+    Returns
+    -------
+    ndarray of int64
+        Features that most classes have a weight for.
+    """
     share = KNOWN_SHARE if k == 1 else KNOWN_SHARE_OF_MANY
     features = known_to_most(rows.length, share, n_classes)
     if features.size:
@@ -329,13 +357,29 @@ def are_many(classes: NDArray[Any]) -> bool:
     """Return whether the classes, or their largest number, call for the kernels for many classes.
 
     The largest number shows it on a few rows too: warming up on these, before the clock starts, compiles all kernels.
+
+    Parameters
+    ----------
+    classes : ndarray
+        The classes of the training rows.
+
+    Returns
+    -------
+    bool
+        True if there are more than `CACHED_CLASSES`.
     """
     numbered = classes.dtype.kind in "iu" and classes.size > 0 and int(classes.max()) >= CACHED_CLASSES
     return classes.size > CACHED_CLASSES or numbered
 
 
 def load_kernel(ranks_untouched: bool) -> None:
-    """Compile the kernels that a learner ranks with, and no others."""
+    """Compile the kernels that a learner ranks with, and no others.
+
+    Parameters
+    ----------
+    ranks_untouched : bool
+        Whether the learner also ranks classes without a feature of the row.
+    """
     import_module("harness.sdk.kernels.rank" if ranks_untouched else "harness.sdk.kernels.touched")
 
 

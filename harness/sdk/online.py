@@ -269,9 +269,16 @@ class OnlineClassifier(IndexClassifier):
 
 
 def warn_of_negative(rows: csr_array, learner: object) -> None:
-    """Warn about negative values that are ignored: their number, and their share of the values that are not 0.
+    """Warn about ignored negative values: their number, and their share of the values that are not 0.
 
     The warning names the line that called `fit`.
+
+    Parameters
+    ----------
+    rows : csr_array
+        Training rows.
+    learner : object
+        The learner that ignores them.
     """
     ignored = np.count_nonzero(rows.data < 0)
     if ignored:

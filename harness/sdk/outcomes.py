@@ -32,6 +32,11 @@ def tree_from_parents(
         Node of each class.
     names : sequence of str or None, default=None
         Name of each node. By default the nodes are strings and name themselves.
+
+    Returns
+    -------
+    Taxonomy
+        The tree, with the node of each class.
     """
     number = {node: position for position, node in enumerate(parents, 1)}
     parent = [-1, *(number.get(above, 0) for above in parents.values())]

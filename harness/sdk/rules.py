@@ -53,6 +53,11 @@ def positive(value: object) -> Rule:
     value : object
         The value of a parameter, of any type.
 
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
+
     Examples
     --------
     >>> positive(0.1)
@@ -68,6 +73,11 @@ def positive_or_inf(value: object) -> Rule:
     ----------
     value : object
         The value of a parameter, of any type.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
     """
     return _is_number(value) and value > 0, "a number above 0, or inf"
 
@@ -79,6 +89,11 @@ def not_negative(value: object) -> Rule:
     ----------
     value : object
         The value of a parameter, of any type.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
     """
     return _is_number(value) and 0 <= value < inf, "a finite number of at least 0"
 
@@ -90,6 +105,11 @@ def not_negative_or_inf(value: object) -> Rule:
     ----------
     value : object
         The value of a parameter, of any type.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
     """
     return _is_number(value) and value >= 0, "a number of at least 0, or inf"
 
@@ -101,6 +121,11 @@ def share(value: object) -> Rule:
     ----------
     value : object
         The value of a parameter, of any type.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
     """
     return _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"
 
@@ -114,6 +139,11 @@ def count(value: object, least: int = 1) -> Rule:
         The value of a parameter, of any type.
     least : int, default=1
         The smallest allowed integer.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
 
     Examples
     --------
@@ -130,6 +160,11 @@ def flag(value: object) -> Rule:
     ----------
     value : object
         The value of a parameter, of any type.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
     """
     return isinstance(value, bool | np.bool_), "True or False"
 
@@ -143,6 +178,11 @@ def one_of(value: object, choices: Sequence[str]) -> Rule:
         The value of a parameter, of any type.
     choices : sequence of str
         The allowed names.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
 
     Examples
     --------
@@ -162,6 +202,11 @@ def optional(value: object, rule: Rule) -> Rule:
     rule : Rule
         The rule for values other than None.
 
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
+
     Examples
     --------
     >>> optional(None, count(None))
@@ -178,6 +223,11 @@ def seed(value: object) -> Rule:
     ----------
     value : object
         The value of a parameter, of any type.
+
+    Returns
+    -------
+    Rule
+        Whether the value is allowed, and the allowed values.
     """
     try:
         check_random_state(value)

@@ -87,6 +87,11 @@ class Saved:
         mapped : bool, default=False
             Map the arrays into memory. Use it for files with a verified checksum.
 
+        Returns
+        -------
+        estimator
+            A fitted estimator of this class.
+
         Raises
         ------
         ValueError
@@ -126,6 +131,11 @@ def load_saved(cls: type[Any], path: str | PathLike[str]) -> Any:
         Class with `load`.
     path : str or path-like
         File to read.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator.
     """
     return cls.load(path, mapped=True) if issubclass(cls, Saved) else cls.load(path)
 
@@ -142,6 +152,11 @@ def expect(holds: bool, what: str) -> None:
         The condition.
     what : str
         The name of the value in the error message.
+
+    Raises
+    ------
+    ValueError
+        If `holds` is False.
     """
     if not holds:
         raise ValueError(f"{what} does not fit")
@@ -248,6 +263,11 @@ def as_arrays(values: Mapping[str, Any]) -> NamedArrays:
     ----------
     values : mapping of str to object
         Fitted attributes by name.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Arrays by name.
     """
     arrays: NamedArrays = {}
     for name, value in values.items():
@@ -268,6 +288,11 @@ def as_values(arrays: Mapping[str, NDArray[Any]], records: Mapping[str, RecordCl
         Arrays by name; those of a named tuple have names such as `t.f`.
     records : mapping of str to RecordClass
         The class of each named tuple, by name.
+
+    Returns
+    -------
+    dict of str to object
+        Values by name.
     """
     values: dict[str, Any] = {}
     for name, array in arrays.items():
@@ -298,6 +323,11 @@ def describe(learner: BaseEstimator) -> dict[str, Any]:
     learner : BaseEstimator
         The learner, fitted or not.
 
+    Returns
+    -------
+    dict of str to object
+        `learner` names the class, `parameters` has the parameters by name.
+
     Raises
     ------
     ValueError
@@ -320,6 +350,11 @@ def learner_from(described: Mapping[str, Any]) -> Any:
     described : mapping
         Class and parameters, as returned by `describe`.
 
+    Returns
+    -------
+    estimator
+        The learner.
+
     Raises
     ------
     ValueError
@@ -329,12 +364,34 @@ def learner_from(described: Mapping[str, Any]) -> Any:
 
 
 def parameters_from(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters from their description."""
+    """Return parameters from their description.
+
+    Parameters
+    ----------
+    described : mapping
+        The `parameters` of `describe`.
+
+    Returns
+    -------
+    dict of str to object
+        Parameters by name.
+    """
     return {name: _out_of_words(value) for name, value in described.items()}
 
 
 def class_name(kind: type) -> str:
-    """Return the name of a class in files: `module:Class`."""
+    """Return the name of a class in files.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+
+    Returns
+    -------
+    str
+        "module:Class".
+    """
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
@@ -349,6 +406,11 @@ def class_named(name: str, *, is_trusted: bool = False) -> Any:
         "module:Class".
     is_trusted : bool, default=False
         Whether to import a module of no plugin as well.
+
+    Returns
+    -------
+    type
+        The class.
 
     Raises
     ------

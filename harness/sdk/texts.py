@@ -16,10 +16,18 @@ if TYPE_CHECKING:
 class Texts(Sequence[str]):
     """A sequence of texts. A position returns a text; a slice or an array of positions returns `Texts`.
 
-    Attributes
+    Parameters
     ----------
-    content : the bytes of all texts, one after the other, in UTF-8.
-    bounds : the start of each text, and the end of the last one.
+    content : ndarray of uint8
+        The bytes of all texts, one after the other, in UTF-8.
+    bounds : ndarray of int64, shape (n_texts + 1,)
+        The start of each text, and the end of the last one.
+
+    Examples
+    --------
+    >>> texts = Texts.of(["night nurse", "welder"])
+    >>> texts[0], list(texts[1:])
+    ('night nurse', ['welder'])
     """
 
     def __init__(self, content: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
@@ -27,12 +35,22 @@ class Texts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Texts:
-        """Return texts as arrays; a lone surrogate, which is no character, becomes `?`.
+        """Return texts as arrays.
 
-        Examples
-        --------
-        >>> list(Texts.of(["night nurse", "welder"])[1:])
-        ['welder']
+        Parameters
+        ----------
+        texts : iterable of str
+            The texts. A lone surrogate, which is no character, becomes `?`.
+
+        Returns
+        -------
+        Texts
+            The same texts; `texts` itself if it is of this class.
+
+        Raises
+        ------
+        TypeError
+            If one of them is not a text. The message has its row.
         """
         if isinstance(texts, Texts):
             return texts

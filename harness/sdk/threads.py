@@ -25,7 +25,13 @@ _HERE = threading.local()
 
 
 def allowed_threads() -> int:
-    """Return the allowed number of threads; 1 by default, and in threads that were started here."""
+    """Return the allowed number of threads.
+
+    Returns
+    -------
+    int
+        The value of OMP_NUM_THREADS; 1 by default, and in threads that `in_threads` started.
+    """
     if _has_a_share():
         return 1
     allowed = os.environ.get(VARIABLE, "")
@@ -95,9 +101,10 @@ def stretches(n: int, *, least: int = 1, per_thread: int = 1) -> list[slice]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Run matrix products in the block on one thread; in threads that were started here this is so already.
+    """Run matrix products in the block on one thread.
 
-    With more threads a BLAS may split a product differently, and sums differ in the last bit.
+    With more threads a BLAS may split a product differently, and sums differ in the last bit. Threads that `in_threads`
+    started need no such block.
     """
     if _has_a_share():
         yield

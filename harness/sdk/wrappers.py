@@ -84,12 +84,38 @@ def positions_by(learner: Any, X: Any, k: int) -> NDArray[np.int32]:
 
 
 def tells_scores(learner: Any) -> bool:
-    """Return whether a learner has scores, of the classes that it ranks or of all."""
+    """Return whether a learner has scores, of the classes that it ranks or of all.
+
+    Parameters
+    ----------
+    learner : classifier
+        The inner learner.
+
+    Returns
+    -------
+    bool
+        True for a learner with `scores`, `decision_function` or `predict_proba`.
+    """
     return any(hasattr(learner, method) for method in ("scores", "decision_function", "predict_proba"))
 
 
 def scores_by(learner: Any, X: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the scores of the classes at these positions, by the learner's `scores` or from those of all classes."""
+    """Return the scores of some classes of each row.
+
+    Parameters
+    ----------
+    learner : fitted classifier
+        The inner learner. Its `scores` is called, otherwise the scores of all classes are computed.
+    X : matrix of shape (n_rows, n_features)
+        Rows.
+    ranks : ndarray of int32, shape (n_rows, k)
+        Positions in `classes_`; -1 pads.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, k)
+        The scores; 0 beside pads.
+    """
     if hasattr(learner, "scores"):
         return np.asarray(learner.scores(X, ranks), dtype=np.float64)
     every = np.concatenate(list(_scores(learner, X))).astype(np.float64)
@@ -105,6 +131,11 @@ def rank_scores(scores: Any, k: int) -> NDArray[np.int32]:
         In a sparse matrix, only the stored entries of a row are ranked.
     k : int
         Number of classes for each row.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_rows, k)
+        Positions, best first.
     """
     if not issparse(scores):
         kept = min(k, scores.shape[1])

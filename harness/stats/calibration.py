@@ -27,15 +27,25 @@ FEWEST_ROWS = 50
 
 
 class Calibrator(Protocol):
-    """Maps the scores of the two first-ranked classes to a confidence.
-
-    `confidence` takes an array of shape (rows, 2), best class first, and returns a number from 0 to 1 for each row.
-    """
+    """Maps the scores of the two first-ranked classes to a confidence."""
 
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> Kind:
+        """The kind of curve."""
 
-    def confidence(self, scores: Numbers) -> Numbers: ...
+    def confidence(self, scores: Numbers) -> Numbers:
+        """Return the confidence of each row.
+
+        Parameters
+        ----------
+        scores : ndarray of float, shape (n_rows, 2)
+            Scores of the two first-ranked classes, best first.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,)
+            Numbers from 0 to 1.
+        """
 
 
 @dataclass(frozen=True)
@@ -165,6 +175,11 @@ def fit_isotonic(scores: Numbers, right: Hits) -> Calibrator:
         Scores of the two first-ranked classes of each row, best first.
     right : Hits
         Whether the first-ranked class of each row is a true one.
+
+    Returns
+    -------
+    Calibrator
+        The fitted curve.
     """
     from sklearn.isotonic import IsotonicRegression  # noqa: PLC0415 (reading a model does not need scikit-learn)
 
@@ -184,6 +199,11 @@ def fit_logistic(scores: Numbers, right: Hits) -> Calibrator:
         Scores of the two first-ranked classes of each row, best first.
     right : Hits
         Whether the first-ranked class of each row is a true one.
+
+    Returns
+    -------
+    Calibrator
+        The fitted curve.
     """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 (reading a model does not need scikit-learn)
 
@@ -207,7 +227,18 @@ def _least_share(right: Hits) -> float:
 
 
 def lead_of_first(scores: Numbers) -> Numbers:
-    """Return the gap of each row: the score of the first-ranked class minus that of the second."""
+    """Return the gap of each row: the score of the first-ranked class minus that of the second.
+
+    Parameters
+    ----------
+    scores : ndarray of float, shape (n_rows, 2)
+        Scores of the two first-ranked classes, best first.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,)
+        At least 0 for sorted scores.
+    """
     return np.asarray(scores[:, 0] - scores[:, 1], dtype=np.float64)
 
 
@@ -230,6 +261,11 @@ def reliability_of(confidence: Numbers, right: Hits, bins: int = 10) -> Reliabil
         Whether the first-ranked class of each row is a true one.
     bins : int, default=10
         Number of intervals of equal width between 0 and 1. Intervals without rows are left out of the result.
+
+    Returns
+    -------
+    Reliability
+        Error over all rows, and accuracy in each bin.
     """
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     found = []
@@ -242,7 +278,18 @@ def reliability_of(confidence: Numbers, right: Hits, bins: int = 10) -> Reliabil
 
 
 def calibrator_to_plain(calibrator: Calibrator) -> dict[str, Any]:
-    """Return a calibrator as a mapping for JSON; `calibrator_from_plain` reads it."""
+    """Return a calibrator as a mapping for JSON.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted calibrator.
+
+    Returns
+    -------
+    dict of str to object
+        The kind and its numbers; `calibrator_from_plain` reads them.
+    """
     return asdict(calibrator)  # type: ignore[call-overload, no-any-return]  # every kind is a dataclass
 
 
@@ -253,6 +300,11 @@ def calibrator_from_plain(plain: Mapping[str, Any]) -> Calibrator:
     ----------
     plain : mapping of str to object
         A mapping from `calibrator_to_plain`, after a round trip through JSON.
+
+    Returns
+    -------
+    Calibrator
+        The calibrator.
 
     Raises
     ------

@@ -104,7 +104,13 @@ def mean_of(values: Collection[float]) -> float:
 
 
 def t_half_width(summary: Summary) -> float | None:
-    """Return half the width of Student's 95% interval of the mean, or None for one value."""
+    """Return half the width of Student's 95% interval of the mean; None for one value.
+
+    Parameters
+    ----------
+    summary : Summary
+        Mean, standard deviation and number of values.
+    """
     if summary.sd is None:
         return None
     return _t_quantile(summary.n - 1, (1 + CONFIDENCE) / 2) * summary.sd / math.sqrt(summary.n)

@@ -41,6 +41,11 @@ def average_ranks(
         The family of each dataset, such as the dataset that subsamples were drawn from. Datasets of one family are not
         independent, so they count as one. By default every dataset is its own family.
 
+    Returns
+    -------
+    AverageRanks
+        Mean ranks, best first, with Friedman's p-value and the critical difference.
+
     Raises
     ------
     ValueError
@@ -89,6 +94,11 @@ def rank_values(values: Sequence[float], *, higher: bool) -> list[float]:
     higher : bool
         Whether larger values are better.
 
+    Returns
+    -------
+    list of float
+        Ranks from 1, in the order of the values.
+
     Examples
     --------
     >>> rank_values([0.9, 0.7, 0.9], higher=True)
@@ -109,6 +119,11 @@ def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
     ----------
     table : sequence of sequence of float
         A row for each dataset, with the rank of each learner.
+
+    Returns
+    -------
+    statistic, p_value : float
+        Friedman's chi-squared, and its p-value.
     """
     n, k = len(table), len(table[0])
     tied = 0
@@ -133,6 +148,11 @@ def critical_difference(n_learners: int, n_datasets: int) -> float:
     ----------
     n_learners, n_datasets : int
         Numbers of learners and of independent datasets that were compared.
+
+    Returns
+    -------
+    float
+        Mean ranks that differ by more are significantly different.
 
     Examples
     --------

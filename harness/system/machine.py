@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from harness.system import SYSTEM
-from harness.text import counted, in_a_line
+from harness.text import as_warning, counted, in_a_line
 
 LIBRARIES = ("manyclass-harness", "numpy", "scipy", "scikit-learn", "numba")
 MOST_LETTERS = 200
@@ -188,7 +188,7 @@ def wait_until_idle(most_seconds: float, say: Callable[[str], None]) -> bool:
         if busy < IDLE_SHARE:
             return True
         if time.monotonic() > deadline:
-            say(f"warning: {busy:.1f} processors are still at work after {most_seconds:g} s: going on all the same")
+            say(as_warning(f"the machine is still busy after {most_seconds:g} s ({busy:.1f} processors at work)."))
             return False
         if not has_warned:
             say(f"waiting: {busy:.1f} processors are at work")

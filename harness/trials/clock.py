@@ -80,11 +80,6 @@ def limit_threads(threads: int) -> None:
 
     Libraries that are already loaded are limited directly. Libraries that the learner loads later read environment
     variables such as `OMP_NUM_THREADS`.
-
-    Parameters
-    ----------
-    threads : int
-        The largest number of threads of each library.
     """
     for variable in VARIABLES:
         os.environ[f"{variable}_NUM_THREADS"] = str(threads)

@@ -134,19 +134,7 @@ def make_outcome(
 def outcome_of(
     measured: Measured, ranking: Ranking, drawn: LabelledSplit, single_seconds: NDArray[np.float64] | None = None
 ) -> Outcome:
-    """Return the outcome of a finished trial.
-
-    Parameters
-    ----------
-    measured : Measured
-        The measurement of the trial, or its record.
-    ranking : Ranking
-        The ranking of the test rows.
-    drawn : LabelledSplit
-        The split of the trial.
-    single_seconds : array of float, optional
-        Times of predicting rows one at a time.
-    """
+    """Return the outcome of a finished trial."""
     return make_outcome(
         ranking, drawn.y_test, drawn.y_train, drawn.n_classes, drawn.taxonomy, costs_of(measured), single_seconds
     )
@@ -176,13 +164,6 @@ def class_counts(y: Labels, classes: int) -> NDArray[np.int64]:
 
 def count_unseen(y: Labels, counts: NDArray[np.int64]) -> int:
     """Return the number of test rows none of whose classes occurs in the training set.
-
-    Parameters
-    ----------
-    y : Labels
-        Labels of the test rows.
-    counts : ndarray of int64
-        Number of training rows of each class.
 
     Examples
     --------
@@ -214,13 +195,6 @@ def compute_scores(metrics: Iterable[MetricCall], outcome: Outcome) -> MetricVal
 
     A metric that fails has the value None and an error; the other metrics are still computed. A metric that needs more
     ranks than the learner supports has the value None and no error.
-
-    Parameters
-    ----------
-    metrics : iterable of MetricCall
-        The metrics to compute.
-    outcome : Outcome
-        The finished trial.
     """
     scores = MetricValues()
     for call in metrics:
@@ -237,11 +211,6 @@ def compute_scores(metrics: Iterable[MetricCall], outcome: Outcome) -> MetricVal
 
 def checked_value(value: Any) -> float | None:
     """Return the value of a metric as a float, or None.
-
-    Parameters
-    ----------
-    value : object
-        The result of the metric's function.
 
     Raises
     ------

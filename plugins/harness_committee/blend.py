@@ -107,7 +107,22 @@ class Blend(Wrapper):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
-        """Fit temperatures and weights on held-out rows, then train the learners on all rows."""
+        """Fit temperatures and weights on held-out rows, then train the learners on all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        taxonomy : Taxonomy, optional
+            Tree of the classes.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows, targets = self._start_over(X, y)
         targets = csr_array(targets) if issparse(targets) else targets
         labels, self.classes_ = position_labels(targets)
@@ -199,8 +214,22 @@ class Blend(Wrapper):
         return np.pad(ranks, missing, constant_values=-1), np.pad(scores, missing)
 
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the weighted probabilities of the classes in `ranks`; 0 beside pads and for classes that no learner
-        names."""
+        """Return the weighted probabilities of the classes in `ranks`.
+
+        0 beside pads and for classes that no learner names.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        ranks : ndarray of int32, shape (n_rows, k)
+            Positions in `classes_`; -1 pads.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, k)
+            The scores; 0 beside pads.
+        """
         classes, values, _ = self._share(self._known(X), 0)
         row = np.arange(classes.shape[0])[:, np.newaxis] * (self.classes_.size + 1)
         known, wanted = (row + classes + 1).ravel(), row + ranks + 1
@@ -226,7 +255,20 @@ class Blend(Wrapper):
 
     @available_if(_members_tell_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Edges read per active feature by all learners together; present if each learner has it."""
+        """Edges read per active feature by all learners together; present if each learner has it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        float
+            Mean over the active features of all rows.
+        """
         check_is_fitted(self)
         return float(sum(model.edges_touched(X, max(k, int(self.candidates))) for model in self.models_))
 

@@ -97,7 +97,20 @@ class Committee(SearchScores, Wrapper):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train the members one after the other."""
+        """Train the members one after the other.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         taken = taken_passes(self.passes)
         X, labels = self._start_over(X, y)
         self.classes_, self.class_counts_ = np.unique(labels, return_counts=True)
@@ -115,6 +128,20 @@ class Committee(SearchScores, Wrapper):
 
         Each member uses a different order of the rows, since the members differ by nothing else. This method is not
         available if `passes` is set, because a batch is a single pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        classes : array-like, optional
+            All classes, if the first batch lacks some.
+
+        Returns
+        -------
+        self
+            The estimator.
         """
         self._check_parameters()
         first = not self.__sklearn_is_fitted__()

@@ -55,7 +55,22 @@ class Oversample(OneInside):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Draw copies of rows, then train the inner learner; `after_pass(n)` is called after each of its passes."""
+        """Draw copies of rows, then train the inner learner.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        after_pass : callable, optional
+            Called with the number of each finished pass, when the learner can rank.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         X, labels = self._start_over(X, y)
         seed, draws = seeds(self.random_state, 2)
         learner = seeded(self.learner, seed)

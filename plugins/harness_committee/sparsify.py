@@ -66,7 +66,22 @@ class Sparsify(OneInside):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train the inner learner; `after_pass(n)` is called after each of its passes."""
+        """Train the inner learner.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        after_pass : callable, optional
+            Called with the number of each finished pass, when the learner can rank.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         self._check_parameters()
         self._forget()
         learner = self._seeded()
@@ -88,6 +103,20 @@ class Sparsify(OneInside):
         """Train the inner learner on a batch, in one pass, then drop its smallest weights.
 
         Each batch counts as a pass, and any batch may be the last.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        classes : array-like, optional
+            All classes, if the first batch lacks some.
+
+        Returns
+        -------
+        self
+            The estimator.
         """
         self._check_parameters()
         learner = self.learner_ if self.__sklearn_is_fitted__() else self._seeded()

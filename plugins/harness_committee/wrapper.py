@@ -79,7 +79,20 @@ class Wrapper(Classifier):
 
     @available_if(tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Return the edges read per active feature by all models together; present if the inner learner has it."""
+        """Return the edges read per active feature by all models together; present if the inner learner has it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        float
+            Mean over the active features of all rows.
+        """
         check_is_fitted(self)
         return float(sum(model.edges_touched(X, k) for model in self.models_))
 
@@ -120,7 +133,18 @@ class OneInside(Wrapper):
         return learner
 
     def predict(self, X: Matrix) -> NDArray[Any]:
-        """Return the predictions of the inner learner."""
+        """Return the predictions of the inner learner.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The best class of each row.
+        """
         return np.asarray(self.learner_.predict(X))
 
     def _known(self, X: Matrix) -> Matrix:
@@ -132,12 +156,38 @@ class OneInside(Wrapper):
 
     @available_if(_inside_tells_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores of the inner learner for the classes in `ranks`; 0 for pads."""
+        """Return the scores of the inner learner for the classes in `ranks`; 0 for pads.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        ranks : ndarray of int32, shape (n_rows, k)
+            Positions in `classes_`; -1 pads.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, k)
+            The scores; 0 beside pads.
+        """
         return scores_by(self.learner_, X, ranks)
 
     @available_if(_inside_explains)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def contributions(self, X: Matrix, ranks: NDArray[np.int32]) -> Contributions:
-        """Return the parts of the scores as the learner inside does."""
+        """Return the parts of the scores as the learner inside does.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        ranks : ndarray of int32, shape (n_rows, k)
+            Positions in `classes_`; -1 pads.
+
+        Returns
+        -------
+        Contributions
+            Parts by feature, and biases.
+        """
         found: Contributions = self.learner_.contributions(X, ranks)
         return found
 

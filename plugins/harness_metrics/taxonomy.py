@@ -212,8 +212,10 @@ def _level_costs(costs: float | Sequence[float], depth: int) -> NDArray[np.float
 
 
 def _share_alike(outcome: Outcome, group: Nodes) -> float | None:
-    """Return the share of rows whose predicted class is in the group of a true one; `group` has the group of each
-    class."""
+    """Return the share of rows whose predicted class is in the group of a true one.
+
+    `group` has the group of each class.
+    """
     rows, classes = true_pairs(outcome)
     if not rows.size:
         return None

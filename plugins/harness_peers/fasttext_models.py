@@ -120,7 +120,20 @@ class Softmax(RankingPeer):
         self.random_state = random_state
 
     def stage(self, X: Any, y: Any) -> Staged:
-        """Write the training rows as lines of a file, the only input of fastText."""
+        """Write the training rows as lines of a file, the only input of fastText.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+
+        Returns
+        -------
+        Staged
+            The converted rows, for `fit`.
+        """
         if not _are_texts(X):
             X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float32, multi_output=has_several(y), estimator=self)
         labels, classes = position_labels(y)

@@ -70,7 +70,22 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.replace_classifiers = replace_classifiers
 
     def fit(self, X: Any, y: Any, *, taxonomy: Taxonomy) -> Self:
-        """Train the classifiers of all nodes with training rows below them."""
+        """Train the classifiers of all nodes with training rows below them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        taxonomy : Taxonomy
+            Tree of the classes.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
         self.classes_, position = np.unique(y, return_inverse=True)
         paths = paths_to(self.classes_, taxonomy)
@@ -84,7 +99,18 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row."""
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The best class of each row.
+        """
         check_is_fitted(self)
         rows = rows_of(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
         found = np.asarray(self.model_.predict(rows)).reshape(-1, self._depth)

@@ -177,11 +177,35 @@ class RankingPeer(Peer):
         """Return the positions in `classes_` of the k best classes of each row, best first; -1 pads."""
 
     def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """Return the positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+        """Return the positions in `classes_` of the k best classes of each row, best first; -1 pads.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows, k)
+            Positions, best first.
+        """
         return self._rank(self._known(X), k)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the best class of each row; the class at position 0 if the tool ranks none."""
+        """Return the best class of each row; the class at position 0 if the tool ranks none.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The best class of each row.
+        """
         best = self.rank(X, 1)[:, 0]
         return self.classes_[np.maximum(best, 0)]
 
@@ -194,12 +218,34 @@ class ScoringPeer(Peer):
         """Return the scores, rows x classes."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return the scores, rows x classes; for two classes, the lead of the second."""
+        """Return the scores, rows x classes; for two classes, the lead of the second.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The scores, in the order of `classes_`.
+        """
         scores = self._score(self._known(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the highest score of each row."""
+        """Return the class with the highest score of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The best class of each row.
+        """
         rows = self._known(X)
         step = max(1, MOST_SCORES // self.classes_.size)
         best = [np.empty(0, np.int64)]

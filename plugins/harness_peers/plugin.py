@@ -21,6 +21,7 @@ TEXTS_TOO: frozenset[Ability] = frozenset({"multilabel", "text"})
 
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
+    """Return the built-in learners of this family."""
     several_tools = [*_fasttext(), *_libmultilabel(), *_napkinxc(), *_omikuji(), *_pecos(), *_vowpal()]
     return [*_liblinear(), *_boosting(), _hiclass(), *several_tools, _transformer()]
 

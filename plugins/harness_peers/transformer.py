@@ -116,7 +116,20 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         _check_folder(self.folder)
 
     def stage(self, X: Any, y: Any) -> Staged:
-        """Return the texts as lists of tokens, with the position of each text's class."""
+        """Return the texts as lists of tokens, with the position of each text's class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+
+        Returns
+        -------
+        Staged
+            The converted rows, for `fit`.
+        """
         self.check_params()
         tokenizer = _read(AutoTokenizer, self.folder)
         if tokenizer.pad_token is None:
@@ -135,7 +148,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         staged: Staged | None = None,
         after_pass: Callable[[int], None] | None = None,
     ) -> Self:
-        """Fine-tune on the texts; `after_pass(n)` is called after each pass.
+        """Fine-tune on the texts.
 
         Parameters
         ----------
@@ -166,7 +179,18 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
-        """Return the output of the last layer for each class, rows x classes."""
+        """Return the output of the last layer for each class, rows x classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The scores, in the order of `classes_`.
+        """
         check_is_fitted(self)
         torch.set_num_threads(allowed_threads())
         tokens = self._tokens_of(X, self.tokenizer_)
@@ -178,7 +202,18 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the highest score of each row."""
+        """Return the class with the highest score of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The best class of each row.
+        """
         best: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
         return best
 

@@ -67,8 +67,10 @@ def learn_hybrid(
     n_classes: int,
     update: Update,
 ) -> Rows:
-    """Return the index after a pass over the instances in this order; `features` are kept in a matrix during the
-    pass."""
+    """Return the index after a pass over the instances in this order.
+
+    `features` are kept in a matrix during the pass.
+    """
     heaviest = np.abs(rows.weights).max(initial=0.0, keepdims=True).astype(np.float64)
     search, found = space_for(instances, n_classes, k=1), none_found(instances)
     index = HybridIndex(*part(rows, features, n_classes), search, found, heaviest)

@@ -104,7 +104,22 @@ class OVRPerceptron(OnlineClassifier):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train from scratch. `after_pass(n)` is called after pass n = 1, 2, ..., when the learner can already rank."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        after_pass : callable, optional
+            Called with the number of each finished pass, when the learner can rank.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         self._committee: list[Member] = []
         try:
             return super().fit(X, y, after_pass=after_pass)
@@ -113,7 +128,22 @@ class OVRPerceptron(OnlineClassifier):
 
     @available_if(_can_learn_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn from a batch in one pass, in the given order; not available for a committee."""
+        """Learn from a batch in one pass, in the given order; not available for a committee.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        classes : array-like, optional
+            All classes, if the first batch lacks some.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
         return super().partial_fit(X, y, classes)
 
     def keep_largest(self, share: float) -> Self:

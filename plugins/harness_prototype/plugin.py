@@ -7,6 +7,7 @@ from harness import LearnerSpec, hookimpl
 
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
+    """Return the built-in learners of this family."""
     return [
         LearnerSpec(
             name="pa",

@@ -83,18 +83,53 @@ class Hashed(TextTransformer):
             read_ngrams(self.ngrams)
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_array:
-        """Learn the idf of each column if the weighting has one; return the weighted counts of these texts."""
+        """Learn the idf of each column if the weighting has one; return the weighted counts of these texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        csr_array of shape (n_texts, n_columns)
+            The transformed texts.
+        """
         self._check_parameters()
         counts = self._count(texts)
         self.idf_ = fit_idf(self.weighting, counts)
         return weigh(self.weighting, counts, self.idf_)
 
     def transform(self, texts: Iterable[str]) -> csr_array:
-        """Return the weighted counts of these texts."""
+        """Return the weighted counts of these texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_columns)
+            The transformed rows.
+        """
         return weigh(self.weighting, self._count(texts), self.idf_)
 
     def feature_spans(self, text: str) -> NDArray[np.int64]:
-        """Return the terms of a text: for each occurrence its column, its start and its end."""
+        """Return the terms of a text: for each occurrence its column, its start and its end.
+
+        Parameters
+        ----------
+        text : str
+            A text.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_terms, 3)
+            Column, start and end of each term.
+        """
         return locate_terms(self._terms(), text, self._number)
 
     def _count(self, texts: Iterable[str]) -> csr_array:

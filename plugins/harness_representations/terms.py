@@ -57,10 +57,36 @@ class TextTransformer(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ign
 
     @abstractmethod
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_array:
-        """Learn from these texts, and return their weighted counts."""
+        """Learn from these texts, and return their weighted counts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        csr_array of shape (n_texts, n_columns)
+            The transformed texts.
+        """
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:
-        """Learn from these texts."""
+        """Learn from these texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         self.fit_transform(texts)
         return self
 
@@ -127,8 +153,7 @@ class Terms(TextTransformer):
 
     @abstractmethod
     def _tidier(self) -> Callable[[str], str]:
-        """Return the function that prepares a text for the kernel: words without separators, a single space between
-        them."""
+        """Return the function that prepares a text for the kernel: words with single spaces between them."""
 
     @abstractmethod
     def _pieces(self, text: str) -> Iterator[tuple[int, int]]:
@@ -152,7 +177,20 @@ class Terms(TextTransformer):
     # -- fitting
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_array:
-        """Learn the terms of these texts, and their idf if the weighting has one; return the weighted counts."""
+        """Learn the terms of these texts, and their idf if the weighting has one; return the weighted counts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        csr_array of shape (n_texts, n_columns)
+            The transformed texts.
+        """
         self._check_parameters()
         vocabulary = Vocabulary()
         counts = count_terms(self, texts, vocabulary.add, vocabulary.__len__)
@@ -163,13 +201,35 @@ class Terms(TextTransformer):
         return weigh(self.weighting, counts, self.idf_)
 
     def transform(self, texts: Iterable[str]) -> csr_array:
-        """Return the weighted counts of the known terms of these texts."""
+        """Return the weighted counts of the known terms of these texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_columns)
+            The transformed rows.
+        """
         check_is_fitted(self)
         counts = count_terms(self, texts, self.vocabulary_.find, self.vocabulary_.__len__)
         return weigh(self.weighting, counts, self.idf_)
 
     def feature_spans(self, text: str) -> NDArray[np.int64]:
-        """Return the known terms in a text: for each occurrence its column, its start and its end."""
+        """Return the known terms in a text: for each occurrence its column, its start and its end.
+
+        Parameters
+        ----------
+        text : str
+            A text.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_terms, 3)
+            Column, start and end of each term.
+        """
         check_is_fitted(self)
         return locate_terms(self, text, self.vocabulary_.find)
 

@@ -50,14 +50,38 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         rules.enforce({"d": rules.count(self.d), "random_state": rules.seed(self.random_state)}, vars(self))
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the directions."""
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         self._check_parameters()
         search = TruncatedSVD(n_components=min(self.d, X.shape[1]), random_state=self.random_state)
         self.components_ = search.fit(X).components_.astype(np.float32)
         return self
 
     def transform(self, X: Any) -> Vectors:
-        """Return the rows along these directions."""
+        """Return the rows along these directions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        matrix of shape (n_rows, n_columns)
+            The transformed rows.
+        """
         return np.asarray(X @ self.components_.T, dtype=np.float32)
 
     def _take_up(self, fitted: dict[str, Any]) -> None:
@@ -85,7 +109,20 @@ class Standard(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
     scale_: NDArray[np.float64]
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn mean and standard deviation of each feature."""
+        """Learn mean and standard deviation of each feature.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows = _dense(X)
         self.mean_ = rows.mean(axis=0)
         deviation = rows.std(axis=0)
@@ -93,7 +130,18 @@ class Standard(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def transform(self, X: Any) -> Vectors:
-        """Return the rows, centred and scaled."""
+        """Return the rows, centred and scaled.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        matrix of shape (n_rows, n_columns)
+            The transformed rows.
+        """
         return np.asarray((_dense(X) - self.mean_) / self.scale_, dtype=np.float32)
 
 
@@ -120,7 +168,20 @@ class Scaled(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     range_: NDArray[np.float64]
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the range of each feature."""
+        """Learn the range of each feature.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows = _dense(X)
         self.least_ = rows.min(axis=0)
         spread = rows.max(axis=0) - self.least_
@@ -128,7 +189,18 @@ class Scaled(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return self
 
     def transform(self, X: Any) -> Vectors:
-        """Return the rows, scaled and clipped."""
+        """Return the rows, scaled and clipped.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        matrix of shape (n_rows, n_columns)
+            The transformed rows.
+        """
         return np.asarray(np.clip((_dense(X) - self.least_) / self.range_, 0.0, 1.0), dtype=np.float32)
 
 
@@ -162,7 +234,20 @@ class Frequent(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         rules.enforce({"min_df": rules.count(self.min_df)}, vars(self))
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn which features are frequent."""
+        """Learn which features are frequent.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         self._check_parameters()
         rows = csr_array(X)
         df = np.bincount(rows.indices, minlength=rows.shape[1])
@@ -170,7 +255,18 @@ class Frequent(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def transform(self, X: Any) -> csr_array:
-        """Return the rows with only the frequent features."""
+        """Return the rows with only the frequent features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_columns)
+            The transformed rows.
+        """
         return csr_array(X)[:, self.kept_]
 
     def get_support(self, indices: bool = False) -> NDArray[np.int64]:

@@ -91,14 +91,40 @@ class Weighting(Saved, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
     """Number of rows in all batches, and the rows of each column, to which the next batch is added."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the idf of each column, if the weighting has one."""
+        """Learn the idf of each column, if the weighting has one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows = csr_array(X)
         self.n_features_in_ = rows.shape[1]
         self.idf_ = fit_idf(self.weighting, rows)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from a further batch; after all batches the idf equals that of all rows, bit by bit."""
+        """Learn from a further batch; after all batches the idf equals that of all rows, bit by bit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
         rows = csr_array(X)
         if not hasattr(self, "n_features_in_"):
             self.n_features_in_ = rows.shape[1]
@@ -109,7 +135,18 @@ class Weighting(Saved, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
         return self
 
     def transform(self, X: Any) -> csr_array:
-        """Return the weighted rows."""
+        """Return the weighted rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_columns)
+            The transformed rows.
+        """
         rows = csr_array(X)
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {rows.shape[1]} columns, fitted on {self.n_features_in_}")

@@ -145,7 +145,20 @@ class Shortlist(Classifier):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train the proposer, then the machines on its proposals for the training rows."""
+        """Train the proposer, then the machines on its proposals for the training rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows, labels = self._begin(X, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.C_ = settle_cost(self, self.C, rows, labels, seed, share=SAMPLE)
@@ -215,6 +228,18 @@ class Shortlist(Classifier):
         """Return the value of the classes in `ranks`, positions as returned by `rank`, for each row; 0 for pads.
 
         A class that was not proposed is placed behind all proposed classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        ranks : ndarray of int32, shape (n_rows, k)
+            Positions in `classes_`; -1 pads.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, k)
+            The scores; 0 beside pads.
         """
         rows = self._known(X)
         proposed = self._propose(rows, ranks.shape[1])
@@ -260,7 +285,20 @@ class Shortlist(Classifier):
 
     @available_if(_proposer_tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Edges read per active feature, by the proposer and by the machines of its candidates together."""
+        """Edges read per active feature, by the proposer and by the machines of its candidates together.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        float
+            Mean over the active features of all rows.
+        """
         rows = self._known(X)
         active = int(np.count_nonzero(rows.data))
         _, read = self._judge(rows, self._propose(rows, k))
@@ -299,8 +337,10 @@ class Shortlist(Classifier):
 
 
 def places_among(proposed: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return the place of each ranked class among the proposed ones, from 0; the number of proposals if it is
-    missing."""
+    """Return the place of each ranked class among the proposed ones, from 0.
+
+    The number of proposals if it is missing.
+    """
     places = np.empty(ranks.shape, np.intp)
     for column in range(ranks.shape[1]):
         same = proposed == ranks[:, [column]]

@@ -9,6 +9,7 @@ PRESETS = "harness_sklearn.presets"
 
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
+    """Return the built-in learners of this family."""
     return [
         LearnerSpec(
             name="linear-svc",

@@ -338,7 +338,20 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
         super().__init__(shrink_threshold=shrink_threshold)
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Compute the class means."""
+        """Compute the class means.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         super().fit(X, y)
         self.centroids_ = np.asfortranarray(self.centroids_)
         return self
@@ -348,6 +361,16 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
 
         scikit-learn's own method divides by the variance of features, so its order differs from the choice of
         `predict`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The scores, in the order of `classes_`.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", reset=False)
@@ -414,7 +437,18 @@ class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn
             return super().kneighbors(*given, **more)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the most weight among the neighbours of each row."""
+        """Return the class with the most weight among the neighbours of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The best class of each row.
+        """
         with _allowed_jobs(self):
             return np.asarray(super().predict(X))
 

@@ -82,7 +82,20 @@ class CrammerSinger(StructuredMachine):
     """
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train from nothing."""
+        """Train from nothing.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows, labels = self._begin(X, y)
         seed = draw_seed(self.random_state)
         self.C_ = settle_cost(self, self.C, rows, labels, seed)

@@ -183,8 +183,7 @@ class HSVM(SearchScores, StructuredMachine):
         return rank_by_tree(self.rows_, self.tree_, instances, self.base_, k)
 
     def _score_pairs(self, rows: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return F(x, y): r_y times the sum, over the nodes on the path of y, of the scores of all classes below
-        them."""
+        """Return F(x, y): r_y times the scores of all classes below the path of y, summed over its nodes."""
         weights, n_classes = super()._weights_of(np.arange(self.n_features_in_)), self.classes_.size
         paths = _paths(self.tree_)
         found = np.empty(ranks.shape)

@@ -52,8 +52,7 @@ class PassLearner(Classifier):
         """Choose the layout of the weights in memory, from the instances of the first batch."""
 
     def _arranged(self, instances: Instances) -> Instances:
-        """Return the instances with feature numbers replaced by their places in the layout of the weights, if it has
-        one."""
+        """Return the instances with features replaced by their places in the layout of the weights, if any."""
         return instances
 
     def _finish(self) -> None:  # most learners are done after the last pass
@@ -62,7 +61,22 @@ class PassLearner(Classifier):
     # -- learning
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train from scratch. `after_pass(n)` is called after pass n = 1, 2, ..., when the learner can already rank."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        after_pass : callable, optional
+            Called with the number of each finished pass, when the learner can rank.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows, labels = self._begin(X, y)
         instances = self._as_instances(rows)
         self._arrange(instances)

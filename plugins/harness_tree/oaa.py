@@ -1,5 +1,7 @@
-"""OAA: online one-against-all, the flat baseline of the trees. Each class has a linear regressor, trained on all
-rows."""
+"""OAA: online one-against-all, the flat baseline of the trees.
+
+Each class has a linear regressor, trained on all rows.
+"""
 
 from __future__ import annotations
 
@@ -175,7 +177,20 @@ class OAA(SearchScores, BatchLearner):
         return self.W_.nbytes + self.base_.nbytes
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Return the weights read per active feature: one for each class."""
+        """Return the weights read per active feature: one for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        float
+            Mean over the active features of all rows.
+        """
         rows = self._known(X)
         values = rows if isinstance(rows, np.ndarray) else rows.data
         return float(self.classes_.size) if values.any() else 0.0

@@ -147,6 +147,7 @@ def measure(nodes: Array, root: int, counts: csr_array) -> TreeStatistics:
 
 
 def row_sums(matrix: csr_array) -> NDArray[np.float64]:
+    """Return the sum of each row."""
     sums: NDArray[np.float64] = np.asarray(matrix.sum(axis=1), np.float64).ravel()
     return sums
 

@@ -147,7 +147,20 @@ class TreeLearner(SearchScores, PassLearner):
         return total
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Return the weights read per active feature to find the k best classes of a row: one for each decision."""
+        """Return the weights read per active feature to find the k best classes of a row: one for each decision.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        float
+            Mean over the active features of all rows.
+        """
         instances = self._known_instances(X)
         steps = self._rank_nodes(instances, k).decisions
         active = np.add.reduceat(np.append(instances.data != 0, False), instances.indptr[:-1], dtype=np.int64)

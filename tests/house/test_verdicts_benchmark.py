@@ -1,4 +1,4 @@
-"""The simulation behind the default tests runs, and its committed page states what its figures say."""
+"""The simulation behind the default tests runs, and its committed page agrees with its figures."""
 
 import csv
 import shutil

@@ -57,10 +57,10 @@ def test_an_experiment_names_only_registered_learners_datasets_and_metrics(name,
 @pytest.mark.parametrize("name", [name for name in SPECS if name != "pa-steps"])
 def test_every_experiment_has_a_smaller_quick_version_and_a_duration(name, catalog):
     raw = without_absent(read_file(path_of(SPECS[name].resource)), catalog)
-    whole, quick = build(raw, name, catalog), build(quick_version(raw, name), name, catalog)
+    full, quick = build(raw, name, catalog), build(quick_version(raw, name), name, catalog)
     resolve(quick, catalog)
-    assert quick.trials * len(datasets_of(quick)) < whole.trials * len(datasets_of(whole))
-    assert whole.minutes
+    assert quick.trials * len(datasets_of(quick)) < full.trials * len(datasets_of(full))
+    assert full.minutes
 
 
 @pytest.mark.parametrize("name", [name for name, spec in SPECS.items() if spec.published])

@@ -104,12 +104,12 @@ class Opened:
 
     def requests(self):
         """Return requested addresses since the last call, except local files and inline data."""
-        asked = []
+        addresses = []
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
-                asked.append(message["params"]["request"]["url"])
-        return [url for url in asked if url.partition(":")[0] not in ("file", "data", "blob", "about")]
+                addresses.append(message["params"]["request"]["url"])
+        return [url for url in addresses if url.partition(":")[0] not in ("file", "data", "blob", "about")]
 
 
 def axe_script(folder):

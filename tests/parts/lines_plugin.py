@@ -27,7 +27,7 @@ def stamp(*, source=None):
 
 
 def load_made():
-    raise AssertionError("nobody asked")
+    raise AssertionError("unexpected call")
 
 
 @hookimpl

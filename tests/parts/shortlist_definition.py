@@ -14,8 +14,8 @@ def rows_of_machines(label_sets, proposed, group_of, n_machines):
     for i, (labels, padded) in enumerate(zip(label_sets, proposed, strict=True)):
         candidates = [c for c in padded if c >= 0]
         own = set(labels) | {int(group_of[c]) for c in labels}
-        asked = set(candidates) | {int(group_of[c]) for c in candidates}
-        for z in (own | asked) - {NOBODY}:
+        read = set(candidates) | {int(group_of[c]) for c in candidates}
+        for z in (own | read) - {NOBODY}:
             found[z][i] = 1 if z in own else -1
     return found
 

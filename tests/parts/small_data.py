@@ -13,7 +13,7 @@ TREE = Taxonomy(np.array([-1, 0, 0, 1]), np.array([2, 3, 1]), ("all", "left", "r
 def dataset(**changes):
     """Return a valid dataset: four rows (one empty), five features, three classes, a tree and a split."""
     counts = np.array([[1, 0, 2, 0, 0], [0, 3, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 4, 0]], np.float32)
-    whole = Dataset(
+    made = Dataset(
         X=csr_array(counts),
         y=np.array([0, 1, 2, 1]),
         class_names=("a", "b", "c"),
@@ -21,7 +21,7 @@ def dataset(**changes):
         splits={"official": (np.array([0, 2, 3]), np.array([1]))},
         found="four rows",
     )
-    return replace(whole, **changes)
+    return replace(made, **changes)
 
 
 def with_value(value):

@@ -3,10 +3,12 @@
 `pytest --update-snapshots` (or HARNESS_UPDATE_SNAPSHOTS=1) writes the files again, in one process. Read the difference
 before you commit it. To drop cases of deleted tests, delete the files before.
 
-`python tests/parts/snapshots.py` prints all files as one text: help texts first, then messages.
+`python tests/parts/snapshots.py` prints all files as one text to read: help texts, errors, warnings and notes, then the
+sentences below tables and on the page. Options that several commands share appear once, with the first of them.
 """
 
 import os
+import re
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1] / "public" / "snapshots"
@@ -25,22 +27,56 @@ def check_snapshot(command, case, text):
     assert plain == cases[case], f"{case}: differs from {path}; pytest --update-snapshots accepts the new wording"
 
 
-def whole_text():
+def text_for_reviewers():
     """Return all help texts, then all messages, as one text for a reviewer."""
-    found = [(path.stem, read_cases(path)) for path in sorted(FOLDER.glob("*.txt"))]
-    parts = []
-    for is_help in (True, False):
-        for command, cases in found:
-            for case, text in cases.items():
-                if case.endswith("--help") == is_help:
-                    parts.append(f"{command}: {case}\n{text}\n")
-    return "\n".join(parts)
+    found = {path.stem: read_cases(path) for path in sorted(FOLDER.glob("*.txt"))}
+    (overview,) = (text for case, text in found["harness"].items() if case == "harness --help")
+    in_order = sorted(found, key=lambda command: overview.find(f"\n  {command} "))
+    helps = [text for command in in_order for case, text in found[command].items() if case.endswith("--help")]
+    parts = ["# Help texts", *_options_once(helps)]
+    for title, belongs in SECTIONS.items():
+        lines = [f"# {title}"]
+        for command in in_order:
+            texts = [text for case, text in found[command].items() if belongs(case)]
+            once = {}  # one line of several that differ in numbers alone
+            for line in "\n".join(texts).splitlines():
+                once.setdefault(re.sub(r"[0-9.]+", "#", line), line)
+            lines += [f"[{command}]", *once.values()] if texts else []
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+SECTIONS = {
+    "Errors": lambda case: case.startswith("error: "),
+    "Warnings and notes": lambda case: case.startswith(("warning: ", "note: ")),
+    "Sentences of tables and of the page": lambda case: case.startswith("test_"),
+}
+"""Titles of the messages in the text for a reviewer, with the cases that belong to each."""
+OPTION = re.compile(r"^  --?\w.*\n(?:   .*\n?)*", re.MULTILINE)
+
+
+def _options_once(texts):
+    """Return help texts in which an option that an earlier text has is only named."""
+    seen, parts = set(), []
+    for text in texts:
+        again = []
+        body = (
+            f"{text}\n".replace("  [common options]\n", "").replace("\nOptions:\n", "\n").partition("\nCommands:\n")[0]
+        )
+        for option in OPTION.findall(body):
+            words = " ".join(option.split())
+            if words in seen:
+                body = body.replace(option, "", 1)
+                again += [] if words.endswith("Show this message and exit.") else [words.split()[0]]
+            seen.add(words)
+        parts.append(body.strip() + (f"\n  As above: {' '.join(again)}" if again else ""))
+    return parts
 
 
 def text_of(text):
     """Return lines without spaces at their ends; a sequence of texts has one text per line."""
-    whole = text if isinstance(text, str) else "\n".join(text)
-    return "\n".join(line.rstrip() for line in whole.strip("\n").splitlines())
+    joined = text if isinstance(text, str) else "\n".join(text)
+    return "\n".join(line.rstrip() for line in joined.strip("\n").splitlines())
 
 
 def read_cases(path):
@@ -67,4 +103,4 @@ def write_cases(path, cases):
 
 
 if __name__ == "__main__":
-    print(whole_text())
+    print(text_for_reviewers())

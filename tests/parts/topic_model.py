@@ -1,4 +1,4 @@
-"""Texts with a taxonomy of groups and classes, some of them hard to tell apart, and a model of them."""
+"""Texts with a taxonomy of groups and classes, some of them hard to separate, and a model of them."""
 
 import csv
 from functools import cache

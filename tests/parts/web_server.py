@@ -10,7 +10,7 @@ class Request(BaseHTTPRequestHandler):
     """A request, answered by the behaviour for its path."""
 
     def do_GET(self):
-        self.server.asked.append((self.path, dict(self.headers)))
+        self.server.requests.append((self.path, dict(self.headers)))
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.server.behaviour[self.path](self)
 
@@ -36,7 +36,7 @@ class Web:
 
     def __init__(self):
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
-        self.server.behaviour, self.server.asked = {}, []
+        self.server.behaviour, self.server.requests = {}, []
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
         self.thread.start()
 
@@ -46,9 +46,9 @@ class Web:
     def url(self, path):
         return f"http://127.0.0.1:{self.server.server_port}{path}"
 
-    def asked(self, path):
+    def requests_of(self, path):
         """Return the headers of the requests for a path, in order."""
-        return [headers for asked, headers in self.server.asked if asked == path]
+        return [headers for requested, headers in self.server.requests if requested == path]
 
     def close(self):
         self.server.shutdown()

@@ -93,13 +93,13 @@ def test_every_form_of_dense_rows_gives_identical_results(kind, params):
     assert_array_equal(dense.rank(X, 5), given_sparse.rank(csr_array(X), 5))
 
 
-@pytest.mark.parametrize(("value", "told"), [(np.nan, "NaN"), (np.inf, "infinity"), (1e39, "infinity")])
-def test_a_non_finite_value_in_dense_rows_raises_an_error_in_rank(value, told):
+@pytest.mark.parametrize(("value", "message"), [(np.nan, "NaN"), (np.inf, "infinity"), (1e39, "infinity")])
+def test_a_non_finite_value_in_dense_rows_raises_an_error_in_rank(value, message):
     X, y = embeddings()
     learner = build(PA, {}).fit(X, y)
     wrong = X.astype(np.float64)
     wrong[-1, -1] = value
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match=told):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
         learner.rank(wrong, 3)
 
 

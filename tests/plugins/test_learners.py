@@ -171,10 +171,10 @@ def test_a_bad_k_raises_an_error_with_its_value(set_up, k):
 @pytest.mark.parametrize("set_up", EVERY, ids=str)
 def test_an_unfitted_learner_raises_not_fitted_error(set_up, tmp_path):
     X, learner = problem().X, set_up.build()
-    asked = [lambda: learner.rank(X, 1), lambda: learner.predict(X), lambda: learner.save(tmp_path / "model")]
+    calls = [lambda: learner.rank(X, 1), lambda: learner.predict(X), lambda: learner.save(tmp_path / "model")]
     if not set_up.spec.wraps:
-        asked += [lambda: learner.index_size_, lambda: learner.index_bytes_, lambda: learner.edges_touched(X)]
-    for ask in asked:
+        calls += [lambda: learner.index_size_, lambda: learner.index_bytes_, lambda: learner.edges_touched(X)]
+    for ask in calls:
         with pytest.raises(NotFittedError):
             ask()
 

@@ -49,7 +49,7 @@ def run(command, folder):
 printed = {}
 """Output of a page's last command, by working folder."""
 messages = {}
-"""What it wrote to standard error."""
+"""The text on standard error."""
 
 
 def run_console(block, folder):

@@ -198,7 +198,7 @@ def test_a_missing_field_is_rejected_or_has_its_default(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "printed"),
     [
         ("status", "fine", "status: Input should be 'ok', 'error', 'timeout', 'memory' or 'crash'"),
         ("split", "thirds", "split 'thirds' is unknown: expected 'holdout:SHARE'"),
@@ -207,10 +207,10 @@ def test_a_missing_field_is_rejected_or_has_its_default(name):
         ("learner_kind", "__proto__", "learner_kind: Input should be 'flat', 'tree', 'both' or 'other'"),
     ],
 )
-def test_an_impossible_value_is_rejected_and_named(name, value, told):
+def test_an_impossible_value_is_rejected_and_named(name, value, printed):
     with pytest.raises(BadLine) as raised:
         from_line(signed(content_of(SMALL) | {name: value}))
-    assert_names(str(raised.value), f"{told}")
+    assert_names(str(raised.value), f"{printed}")
 
 
 def test_a_field_of_a_later_release_is_ignored():

@@ -155,7 +155,7 @@ def test_the_only_given_split_needs_no_name():
 
 
 @pytest.mark.parametrize(
-    ("split", "brought", "told"),
+    ("split", "brought", "printed"),
     [
         ("given", {}, "no split 'given'; it has: none, use holdout:SHARE"),
         ("given:b", {}, "no split 'b'; it has: none, use holdout:SHARE"),
@@ -163,12 +163,12 @@ def test_the_only_given_split_needs_no_name():
         ("given", {"a": (4, 2), "b": (4, 2)}, "the dataset has 2 splits: choose one of given:a, given:b"),
     ],
 )
-def test_an_absent_given_split_raises_an_error_with_the_available_ones(split, brought, told):
+def test_an_absent_given_split_raises_an_error_with_the_available_ones(split, brought, printed):
     asked = parse_split(split)
     for ask in (lambda: asked.given_name(brought), lambda: asked.settle(brought), lambda: asked.sizes(10, brought)):
         with pytest.raises(DataError) as caught:
             ask()
-        assert told in str(caught.value)
+        assert printed in str(caught.value)
 
 
 # -- splits by a column ----------------------------------------------------------------------------------------------
@@ -196,14 +196,14 @@ def test_a_split_without_a_column_is_rejected(text):
 
 
 @pytest.mark.parametrize(
-    ("split", "told"),
+    ("split", "printed"),
     [
         ("grouped:author", r"has no column 'author' for splits: it has grouped:shop"),
         ("time:shop", r"has no column 'shop' .*\(time=shop\)"),
         ("grouped:text", "the dataset has no texts"),
     ],
 )
-def test_an_absent_column_raises_an_error_that_names_the_option(split, told):
-    with pytest.raises(DataError, match=told):
+def test_an_absent_column_raises_an_error_that_names_the_option(split, printed):
+    with pytest.raises(DataError, match=printed):
         parse_split(split).check_columns({"shop"}, (), has_texts=False)
     parse_split("grouped:text").check_columns((), (), has_texts=True)

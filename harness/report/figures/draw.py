@@ -48,7 +48,7 @@ SETTINGS = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "svg.fonttype": "none",
-    "svg.hashsalt": "harness",  # fixed, so that the same records give the same file
+    "svg.hashsalt": "harness",  # fixed: the same records give the same file
     "pdf.fonttype": 42,
 }
 
@@ -242,9 +242,9 @@ def tick_logarithmic(axis: Axis, unit: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def tick_linear(axis: Axis, unit: str, *, whole: bool) -> None:
+def tick_linear(axis: Axis, unit: str, *, integers: bool) -> None:
     """Set the ticks of a linear axis; with `whole`, at whole numbers only."""
-    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10], integer=whole))
+    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10], integer=integers))
     if unit in SAID_UNITS:
         axis.set_major_formatter(FuncFormatter(lambda value, _: say_shortly(value, unit)))
 
@@ -398,11 +398,11 @@ def _set_ticks(axis: Axes, panel: Panel) -> None:
     if panel.x_scale == "log":
         tick_logarithmic(axis.xaxis, panel.x_unit)
     else:
-        tick_linear(axis.xaxis, panel.x_unit, whole=panel.whole_x)
+        tick_linear(axis.xaxis, panel.x_unit, integers=panel.whole_x)
     if panel.y_scale == "log":
         tick_logarithmic(axis.yaxis, panel.y_unit)
     elif not panel.names:
-        tick_linear(axis.yaxis, panel.y_unit, whole=False)
+        tick_linear(axis.yaxis, panel.y_unit, integers=False)
 
 
 def _draw_front(axis: Axes, panel: Panel) -> None:

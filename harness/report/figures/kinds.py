@@ -57,9 +57,9 @@ class FigureKind:
     """Choices for x, for the help text; empty if there is no choice."""
     default_x: str = ""
     x_is_metric: bool = False
-    """Whether x is the name of a metric."""
+    """True if x is the name of a metric."""
     shows_answers: bool = False
-    """Whether the figure shows saved ranks."""
+    """True if the figure shows saved ranks."""
 
 
 def choose_kind(name: str, x: str | None = None) -> FigureKind:
@@ -76,41 +76,41 @@ def choose_kind(name: str, x: str | None = None) -> FigureKind:
     return kind
 
 
-def _curve_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(curve_panels(asked.lines, asked.metric, asked.x_metric)))
+def _curve_drawing(request: FigureRequest) -> Drawing:
+    return Panels(tuple(curve_panels(request.lines, request.metric, request.x_metric)))
 
 
-def _sweep_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(sweep_panels(asked.lines, asked.metric, asked.x or None)))
+def _sweep_drawing(request: FigureRequest) -> Drawing:
+    return Panels(tuple(sweep_panels(request.lines, request.metric, request.x or None)))
 
 
-def _scaling_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(scaling_panels(asked.lines, asked.metric, asked.x)))
+def _scaling_drawing(request: FigureRequest) -> Drawing:
+    return Panels(tuple(scaling_panels(request.lines, request.metric, request.x)))
 
 
-def _pareto_drawing(asked: FigureRequest) -> Drawing:
-    assert asked.x_metric is not None, "the kind has a default"
-    return Panels(tuple(pareto_panels(asked.lines, asked.metric, asked.x_metric)))
+def _pareto_drawing(request: FigureRequest) -> Drawing:
+    assert request.x_metric is not None, "the kind has a default"
+    return Panels(tuple(pareto_panels(request.lines, request.metric, request.x_metric)))
 
 
-def _ranks_drawing(asked: FigureRequest) -> Drawing:
-    return Diagram(title_of(asked.metric), rank_learners(asked.lines, asked.metric))
+def _ranks_drawing(request: FigureRequest) -> Drawing:
+    return Diagram(title_of(request.metric), rank_learners(request.lines, request.metric))
 
 
-def _bars_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(bar_panels(asked.lines, asked.metric)))
+def _bars_drawing(request: FigureRequest) -> Drawing:
+    return Panels(tuple(bar_panels(request.lines, request.metric)))
 
 
-def _coverage_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(coverage_panels(asked.lines, asked.answers)))
+def _coverage_drawing(request: FigureRequest) -> Drawing:
+    return Panels(tuple(coverage_panels(request.lines, request.answers)))
 
 
-def _frequency_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(frequency_panels(asked.lines, asked.answers)))
+def _frequency_drawing(request: FigureRequest) -> Drawing:
+    return Panels(tuple(frequency_panels(request.lines, request.answers)))
 
 
-def _levels_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(level_panels(asked.lines, asked.answers)))
+def _levels_drawing(request: FigureRequest) -> Drawing:
+    return Panels(tuple(level_panels(request.lines, request.answers)))
 
 
 FIGURE_KINDS: dict[str, FigureKind] = {

@@ -62,13 +62,6 @@ def series_of(label: str, kind: str, points: Iterable[Point]) -> Series | None:
 def pareto_front(points: Sequence[tuple[float, float]], higher_y: bool, higher_x: bool) -> list[tuple[float, float]]:
     """Return the Pareto-optimal points by increasing x.
 
-    Parameters
-    ----------
-    points : sequence of tuple of 2 float
-        Pairs (x, y).
-    higher_y, higher_x : bool
-        Whether larger values are better.
-
     Examples
     --------
     >>> pareto_front([(1, 0.8), (2, 0.9), (3, 0.85)], higher_y=True, higher_x=False)
@@ -138,13 +131,7 @@ SIZES = {
 
 
 def title_of(metric: MetricSpec) -> str:
-    """Return the axis title of a metric, without its unit, which the ticks show.
-
-    Parameters
-    ----------
-    metric : MetricSpec
-        The metric of the axis.
-    """
+    """Return the axis title of a metric, without its unit, which the ticks show."""
     return metric.title or metric.name
 
 
@@ -178,7 +165,7 @@ def _curve_points(line: Line, metric: MetricSpec, x: MetricSpec | None) -> list[
 
 
 def _missing_curve(lines: Sequence[Line], metric: MetricSpec, x: MetricSpec | None) -> str:
-    """Return the error for metrics without a curve, with the way to get one."""
+    """Return why there is no curve of these metrics, and how to get one."""
     names = [metric.name]
     if x is not None:
         names.append(x.name)
@@ -187,11 +174,11 @@ def _missing_curve(lines: Sequence[Line], metric: MetricSpec, x: MetricSpec | No
         for point in line.curve_points:
             measured.update(point.scores)
     if not measured:
-        return "none of the records has a curve: run with --curves, and learners that take after_pass"
+        return "no record has a curve. Run with --curves and with learners that take after_pass"
     lacking = [name for name in names if name not in measured]
     if lacking:
         return (
-            f"the records have curves, but not of {' and '.join(lacking)}: run with --curves, --metrics "
+            f"the records have curves, but not of {' and '.join(lacking)}. Run with --curves, --metrics "
             f"{','.join(names)} and another --out"
         )
     return f"no point of the curves has a value for {' and '.join(names)}"
@@ -372,9 +359,9 @@ def _panel_title(line: Line, shown: Iterable[Line]) -> str:
     return f"{line.dataset} ({words})"
 
 
-def nothing_to_draw(reason: str) -> HarnessError:
+def nothing_to_draw(reason: str, next_step: str = "") -> HarnessError:
     """Return the error for a figure without data."""
-    return HarnessError(f"nothing to draw: {reason}")
+    return HarnessError(f"nothing to draw: {reason}", next_step=next_step)
 
 
 def sweep_panels(lines: Sequence[Line], metric: MetricSpec, parameter: str | None = None) -> list[Panel]:
@@ -396,7 +383,7 @@ def sweep_panels(lines: Sequence[Line], metric: MetricSpec, parameter: str | Non
             scale = scale_for(positions)
             panels.append(Panel(title, name, title_of(metric), tuple(series), x_scale=scale, y_unit=metric.unit))
     if not panels:
-        raise nothing_to_draw(f"no learner was run with several numbers for {name!r}: --set NAME.{name}=[1,2,3]")
+        raise nothing_to_draw(f"no learner has several values of {name!r}", f"Run it with --set NAME.{name}=[1,2,3].")
     return panels
 
 
@@ -451,9 +438,11 @@ def _swept_parameter(lines: Iterable[Line]) -> str:
     """Return the only parameter with several values in a family on a dataset."""
     names = swept_parameters(lines)
     if not names:
-        raise nothing_to_draw("no learner was run with several numbers for a parameter: --set NAME.PARAMETER=[1,2,3]")
+        raise nothing_to_draw(
+            "no learner has several values of a numeric parameter", "Run it with --set NAME.PARAMETER=[1,2,3]."
+        )
     if len(names) > 1:
-        raise HarnessError(f"which parameter was swept? several were ({', '.join(names)}): name one with --x")
+        raise HarnessError(f"several parameters vary: {', '.join(names)}", next_step="Name one with --x.")
     return names[0]
 
 
@@ -501,8 +490,8 @@ def coverage_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Pane
         panels.append(Panel(title, "share of rows, the surest first", "accuracy", series, y_unit="share"))
     if not panels:
         raise nothing_to_draw(
-            "none of the records has scores beside its ranks: they are kept of learners with scores(X, ranks), "
-            "decision_function or predict_proba; run again with another --out"
+            "no record has scores. Only learners with scores(X, ranks), decision_function or predict_proba have them",
+            "Run such a learner with another --out.",
         )
     return panels
 
@@ -513,7 +502,7 @@ def frequency_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Pan
     for title, series in _drawn(lines, answers, _frequency_points):
         panels.append(Panel(title, "training rows of the class", "R1", series, "log", x_unit="count", y_unit="share"))
     if not panels:
-        raise nothing_to_draw("none of the records has kept ranks with one true class a row")
+        raise nothing_to_draw("no record has ranks of data with one class a row")
     return panels
 
 
@@ -525,7 +514,7 @@ def level_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Panel]:
             Panel(title, "level of the class tree", "share of rows right", series, whole_x=True, y_unit="share")
         )
     if not panels:
-        raise nothing_to_draw("none of the records has kept ranks on data with a class tree and one true class a row")
+        raise nothing_to_draw("no record has ranks of data with a taxonomy and one class a row")
     return panels
 
 

@@ -134,7 +134,7 @@ class Change:
     detectable: float | None = None
     """The smallest difference that the test detects with 80% power; None if nothing can be tested."""
     is_fixed: bool = False
-    """Whether the split has the same test rows for every seed."""
+    """True if the split has the same test rows for every seed."""
 
     @property
     def pairs(self) -> int:

@@ -12,7 +12,7 @@ from harness.host.contract import MetricSpec
 from harness.report.conditions import describe_condition, list_conditions
 from harness.report.lines import Line, Prepared, edge_choices
 from harness.system.machine import Machine, has_waited
-from harness.text import counted
+from harness.text import as_warning, counted
 
 if TYPE_CHECKING:
     from harness.records.record import Record
@@ -153,10 +153,8 @@ def _cut_short_note(shown: _Shown) -> list[str]:
     notes = [f"{name}: tuning reached its time limit {how}." for name, how in cut.items()]
     if len(notes) <= MOST_CHOICES:
         return [f"{note} Raise `time` in [tune] for equal chances." for note in notes]
-    return [
-        f"WARNING: tuning reached its time limit for {len(notes)} lines, so that learners had unequal chances. Raise "
-        f"`time` in [tune]. First: {notes[0]}"
-    ]
+    found = f"tuning reached its time limit for {len(notes)} lines, and learners had unequal chances."
+    return [as_warning(f"{found} Raise `time` in [tune]. First: {notes[0]}")]
 
 
 def _untuned_note(shown: _Shown) -> list[str]:
@@ -220,7 +218,7 @@ def _jobs_note(shown: _Shown) -> list[str]:
     most = max((record.jobs for record in shown.done), default=1)
     if most == 1 or not shown.has_times:
         return []
-    return [f"WARNING: times may be distorted: {most} trials ran at once (--jobs {most})."]
+    return [as_warning(f"times may be distorted: {most} trials ran at once (--jobs {most}).")]
 
 
 def _load_note(shown: _Shown) -> list[str]:
@@ -229,17 +227,17 @@ def _load_note(shown: _Shown) -> list[str]:
     waited = [record for record in shown.done if has_waited(record.fit_seconds, record.fit_cpu_seconds)]
     if not waited:
         return []
-    return [
-        f"WARNING: {len(waited)} of {counted(len(shown.done), 'trial')} may be distorted by other load (wall time "
-        "exceeds CPU time by more than 20%). `harness run ... --rerun LEARNERS --wait-for-idle` measures again."
-    ]
+    found = f"{len(waited)} of {counted(len(shown.done), 'trial')} may be distorted by other load"
+    reason = "(wall time exceeds CPU time by more than 20%)"
+    again = "`harness run ... --rerun LEARNERS --wait-for-idle` measures again."
+    return [as_warning(f"{found} {reason}. {again}")]
 
 
 def _threads_note(shown: _Shown) -> list[str]:
     greedy = {record.label for record in shown.done if _exceeds_threads(record)}
     if not greedy:
         return []
-    return [f"WARNING: used more CPU time than the allowed threads provide: {', '.join(sorted(greedy))}."]
+    return [as_warning(f"used more CPU time than the allowed threads provide: {', '.join(sorted(greedy))}.")]
 
 
 def _exceeds_threads(record: Record) -> bool:
@@ -253,7 +251,7 @@ def _processes_note(shown: _Shown) -> list[str]:
     many = {record.label for record in shown.done if (record.processes or 1) > 2 + record.threads}
     if not many:
         return []
-    return [f"WARNING: started more processes than the allowed threads: {', '.join(sorted(many))}."]
+    return [as_warning(f"started more processes than the allowed threads: {', '.join(sorted(many))}.")]
 
 
 # -- messages --------------------------------------------------------------------------------------------------------

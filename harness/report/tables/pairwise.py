@@ -76,17 +76,6 @@ def compare_pairs(
 ) -> list[PairResult]:
     """Compare every two learners on each dataset.
 
-    Parameters
-    ----------
-    lines : iterable of Line
-        The lines to compare.
-    metric : MetricSpec
-        The metric to compare by.
-    test : str, default=AUTO
-        A name in `harness.stats.TEST_NAMES`.
-    hits : RowHits, optional
-        Hits on test rows, for McNemar's test.
-
     Returns
     -------
     list of PairResult

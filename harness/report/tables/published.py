@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, next_step_after, reason_of
 from harness.host.contract import MetricSpec
 from harness.report.lines import Line
 from harness.report.tables.layout import format_difference, format_value, plain_numbers
@@ -98,7 +98,9 @@ def read_published(path: Path) -> list[Published]:
             _check_heading(reader.fieldnames or (), path)
             return list(_read_lines(reader, path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise HarnessError(f"cannot be read: {error}", culprit=str(path)) from error
+        raise HarnessError(
+            f"cannot be read: {reason_of(error)}", culprit=str(path), next_step=next_step_after(error)
+        ) from error
 
 
 def _check_heading(heading: Sequence[str], path: Path) -> None:
@@ -107,8 +109,8 @@ def _check_heading(heading: Sequence[str], path: Path) -> None:
     if not missing and not unknown:
         return
     wrong = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(unknown)}"
-    expected = f"expected {', '.join(REQUIRED_COLUMNS)}[, {', '.join(OPTIONAL_COLUMNS)}]"
-    raise HarnessError(f"the heading {wrong}; {expected}", culprit=str(path))
+    expected = f"Columns: {', '.join(REQUIRED_COLUMNS)}[, {', '.join(OPTIONAL_COLUMNS)}]."
+    raise HarnessError(f"the heading {wrong}", culprit=str(path), next_step=expected)
 
 
 def _read_lines(reader: csv.DictReader[str], path: Path) -> Iterator[Published]:
@@ -116,7 +118,7 @@ def _read_lines(reader: csv.DictReader[str], path: Path) -> Iterator[Published]:
     for row in reader:
         where = f"{path}, line {reader.line_num}"
         if None in row or None in row.values():  # the csv module's sign of too many or too few fields
-            raise HarnessError(f"{width} fields expected", culprit=where)
+            raise HarnessError(f"expected {width} fields, as in the heading", culprit=where)
         cells = {name: text.strip() for name, text in row.items()}
         for name in FILLED_COLUMNS:
             if not cells[name]:
@@ -165,9 +167,9 @@ def _number_parts(body: str, text: str, unit: str) -> list[tuple[str, str]]:
     """Return numbers with their suffixes: a single one, or several in a time such as 11m2.43s."""
     parts: list[tuple[str, str]] = _PART.findall(body)
     read = "".join(number + suffix for number, suffix in parts)
-    whole = read == re.sub(r"\s", "", body)
+    is_complete = read == re.sub(r"\s", "", body)
     one_time = unit == "seconds" and all(suffix for _, suffix in parts)
-    if not parts or not whole or (len(parts) > 1 and not one_time):
+    if not parts or not is_complete or (len(parts) > 1 and not one_time):
         raise ValueError(f"{text!r} is no number of {unit}")
     return parts
 
@@ -230,13 +232,6 @@ def find_matching(cell: Published, lines: Iterable[Line]) -> list[Line]:
 
     Lines whose label is the published learner take precedence over lines of a family of that name. Several datasets
     match if the published dataset is a family, such as several random draws.
-
-    Parameters
-    ----------
-    cell : Published
-        The published number.
-    lines : iterable of Line
-        Learners on datasets.
     """
     labelled, of_family = [], []
     for line in lines:

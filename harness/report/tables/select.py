@@ -102,7 +102,7 @@ def parse_filter(text: str) -> LineFilter:
     """
     found = _FILTER.fullmatch(text)
     if found is None:
-        raise HarnessError(f"where {text!r} cannot be read: expected such as {EXAMPLES}")
+        raise HarnessError(f"cannot read the condition {text!r}", next_step=f"Examples: {EXAMPLES}.")
     return LineFilter(*found.groups())
 
 
@@ -115,8 +115,8 @@ def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], catalog: Ca
         Learners on datasets.
     filters : iterable of LineFilter
         The conditions, all of which a line must meet.
-    find_metric : FindMetric
-        Returns the metric of a name.
+    catalog : Catalog
+        The metrics that a filter may name.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], catalog: Ca
     for one in filters:
         kept = list(filter(_predicate(one, lines, catalog), kept))
         if not kept:
-            raise HarnessError(f"where {one} leaves no line of these results")
+            raise HarnessError(f"where {one}: no learner of these results fits. Remove or change the condition.")
     return kept
 
 
@@ -135,17 +135,6 @@ def best_lines(lines: Sequence[Line], metric: MetricSpec, test: str = AUTO, hits
     """Return the best line of each dataset by a metric, and all lines that do not differ from it significantly.
 
     If nothing could be tested, only lines with the best mean are returned. A line without competitors is kept.
-
-    Parameters
-    ----------
-    lines : sequence of Line
-        Learners on datasets.
-    metric : MetricSpec
-        The metric that decides.
-    test : str, default=AUTO
-        Name of the test.
-    hits : RowHits, optional
-        Hits on test rows, which McNemar's test needs.
     """
     kept = []
     for competitors in lines_by_dataset(lines).values():
@@ -174,15 +163,6 @@ def lines_to_compare(
 ) -> list[Line]:
     """Return the lines with times of one machine and thread count for each dataset.
 
-    Parameters
-    ----------
-    lines : sequence of Line
-        Learners on datasets.
-    metrics : sequence of MetricSpec
-        The metrics to compare.
-    machines : mapping of str to Machine
-        The known machines by id.
-
     Raises
     ------
     HarnessError
@@ -209,7 +189,7 @@ def _predicate(one: LineFilter, lines: Sequence[Line], catalog: Catalog) -> Call
 
 def _matches_field(one: LineFilter, line: Line) -> bool:
     if one.sign in COMPARISONS:
-        raise HarnessError(f"where {one.field}{one.sign}...: a text is compared with = or !=")
+        raise HarnessError(f"where {one}: {one.field} is a text. Compare it with = or !=.")
     pairs = itertools.product(_texts_of(line, one.field), split_list(one.value))
     found = any(itertools.starmap(fnmatchcase, pairs))
     return found == (one.sign == "=")
@@ -241,7 +221,7 @@ def _matches_parameter(one: LineFilter, line: Line) -> bool:
 
 def _matches_mean(one: LineFilter, metric: str, line: Line) -> bool:
     if one.sign not in COMPARISONS:
-        raise HarnessError(f"where {one.field}{one.sign}...: a mean is compared with < or >")
+        raise HarnessError(f"where {one}: {one.field} is a mean. Compare it with < or >.")
     summary = line.summary(metric)
     return summary is not None and COMPARISONS[one.sign](summary.mean, _number(one))
 
@@ -250,7 +230,7 @@ def _number(one: LineFilter) -> float:
     try:
         return float(one.value)
     except ValueError:
-        raise HarnessError(f"where {one}: expected a number behind {one.sign}") from None
+        raise HarnessError(f"where {one}: expected a number after {one.sign}") from None
 
 
 def _unknown_field(name: str, lines: Sequence[Line]) -> HarnessError:
@@ -258,8 +238,8 @@ def _unknown_field(name: str, lines: Sequence[Line]) -> HarnessError:
     for line in lines:
         known.update(line.params)
     near = nearest(name, sorted(known))
-    hint = f"did you mean {' or '.join(near)}?" if near else f"expected {', '.join(sorted(known))} or a metric"
-    return HarnessError(f"where {name}: no line has that; {hint}")
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Conditions: {', '.join(sorted(known))}, or a metric."
+    return HarnessError(f"unknown condition {name!r}", next_step=hint)
 
 
 # -- records ---------------------------------------------------------------------------------------------------------
@@ -288,6 +268,6 @@ def only_with(records: list[Record], name: str, wanted: Sequence[str] | None) ->
     for value in wanted:
         if value not in known:
             near = nearest(value, sorted(known))
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known))}"
-            raise HarnessError(f"there is no {name} {value!r} in these results: {hint}")
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"They have {', '.join(sorted(known))}."
+            raise HarnessError(f"these results have no {name} {value!r}", next_step=hint)
     return [record for record in records if getattr(record, name) in wanted]

@@ -145,7 +145,7 @@ def make_table(
     """
     lines = list(lines)
     if not lines:
-        raise HarnessError("there are no records to make a table of")
+        raise HarnessError("there are no records for a table", next_step="`harness run ... --out FOLDER` adds some.")
     row_heading = choose(ROW_HEADINGS, by, "table by")
     chosen_spread = choose(SPREADS, spread, "spread")
     machines = machines or {}
@@ -153,7 +153,7 @@ def make_table(
     found = comparable(lines, [*metrics, *chosen_by], machines, mixed_machines=mixed_machines)
     for metric in chosen_by:
         if metric not in found.metrics:
-            raise HarnessError(f"lines cannot be ordered by {metric.name}: {found.notes[0]}")
+            raise HarnessError(f"learners cannot be sorted by {metric.name}: {found.notes[0]}")
     lines = found.lines
     columns = tuple(metric for metric in metrics if metric in found.metrics)
     marks = mark_best(flat_first(lines), columns, test, hits, folder=folder)
@@ -234,17 +234,7 @@ INDENT = "    "
 
 
 def describe_line(line: Line, metrics: Sequence[MetricSpec], machines: Mapping[str, Machine]) -> str:
-    """Return a text on a line: common facts, then each failed trial, then each finished trial.
-
-    Parameters
-    ----------
-    line : Line
-        The line to describe.
-    metrics : sequence of MetricSpec
-        The metrics to give for finished trials.
-    machines : mapping of str to Machine
-        Machines by the id that records name.
-    """
+    """Return a text on a line: common facts, then each failed trial, then each finished trial."""
     failed = [record for record in line.records if record.status != "ok"]
     parts = [_describe_common(line, machines, len(failed))]
     seen: dict[str, int] = {}

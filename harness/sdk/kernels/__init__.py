@@ -15,6 +15,11 @@
 | `random_numbers` | random numbers inside kernels |
 | `compile` | compilation and its cache |
 
+Compiled functions name their arguments alike: `rows` is the index W, `instances` the input, `i` an instance, `f` a
+feature, `c` a class, `x` a value. `features` and `values` are those of one instance. `base` has the score of each class
+without features, `scores` has room for all classes, and `ranked` for the best ones; -1 pads. Names in capitals,
+such as `ROWS`, are numba types of named tuples.
+
 A kernel that one plugin uses is in `kernels` of that plugin. numba is imported nowhere else, and no kernel starts a
 thread.
 """

@@ -41,7 +41,24 @@ FREQUENT = named(Frequent, writes(uint32), writes(float32, 2), writes(float64))
 
 
 def part(rows: Rows, features: NDArray[np.int64], n_classes: int) -> tuple[Rows, Frequent]:
-    """Return an index in two parts, with these features in the matrix; the rows keep their arena."""
+    """Return an index in two parts: some features in a matrix, and the others in rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    features : ndarray of int64
+        Features for the matrix.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    rows : Rows
+        The index without these features, in the same arena.
+    frequent : Frequent
+        The matrix.
+    """
     places = np.full(rows.start.size, NONE)
     places[features] = np.arange(features.size, dtype=np.uint32)
     frequent = Frequent(places, np.zeros((features.size, n_classes), np.float32), np.zeros(n_classes))
@@ -52,7 +69,20 @@ def part(rows: Rows, features: NDArray[np.int64], n_classes: int) -> tuple[Rows,
 
 
 def join(rows: Rows, frequent: Frequent) -> Rows:
-    """Return one index from both parts; a weight of 0 in the matrix is no edge."""
+    """Return one index from both parts; a weight of 0 in the matrix is no edge.
+
+    Parameters
+    ----------
+    rows : Rows
+        The features outside of the matrix.
+    frequent : Frequent
+        The features of the matrix.
+
+    Returns
+    -------
+    Rows
+        The index.
+    """
     edges, features = as_edges(rows), np.flatnonzero(frequent.places != NONE)
     length = np.diff(edges.indptr)
     length[features] = np.count_nonzero(frequent.weights, axis=1)[frequent.places[features]]
@@ -140,7 +170,22 @@ SEARCH = named(Search, *map(writes, (float64, float64, uint32, float64, uint32, 
 
 
 def space_for(instances: Instances, n_classes: int, k: int) -> Search:
-    """Return working space for these instances, this number of classes, and k."""
+    """Return working space for a search.
+
+    Parameters
+    ----------
+    instances : Instances
+        The rows to rank.
+    n_classes : int
+        Number of classes.
+    k : int
+        Number of classes to rank for each row.
+
+    Returns
+    -------
+    Search
+        Arrays of the sizes needed.
+    """
     longest = int(np.diff(instances.indptr).max(initial=0))
     return Search(
         scores=np.empty(n_classes),

@@ -185,7 +185,18 @@ event.register("numba:compile", _Telling())
 
 
 def helper(**options: Any) -> Callable[[Function], Function]:
-    """Compile a function when a kernel calls it, for the types it is called with."""
+    """Compile a function when a kernel calls it, for the types it is called with.
+
+    Parameters
+    ----------
+    **options : object
+        Options of `numba.njit`.
+
+    Returns
+    -------
+    callable
+        Decorator that returns the compiled function.
+    """
 
     def decorate(function: Function) -> Function:
         return _cached(function, **options)  # type: ignore[no-any-return]  # a dispatcher stands in for the function
@@ -227,6 +238,11 @@ def writes(dtype: Any, ndim: int = 1) -> Any:
         The numba type of the elements, such as `float64`.
     ndim : int, default=1
         Number of dimensions.
+
+    Returns
+    -------
+    numba type
+        For the signature of a `kernel`.
     """
     return types.Array(dtype, ndim, "C")
 
@@ -240,6 +256,11 @@ def reads(dtype: Any, ndim: int = 1) -> Any:
         The numba type of the elements, such as `float64`.
     ndim : int, default=1
         Number of dimensions.
+
+    Returns
+    -------
+    numba type
+        For the signature of a `kernel`.
     """
     return types.Array(dtype, ndim, "C", readonly=True)
 
@@ -253,6 +274,11 @@ def named(record: type[tuple[Any, ...]], *fields: Any) -> Any:
         The class of the named tuple.
     *fields : object
         The numba type of each field, such as `reads(float64)`.
+
+    Returns
+    -------
+    numba type
+        For the signature of a `kernel`.
     """
     return types.BaseTuple.from_types(fields, record)
 

@@ -24,7 +24,22 @@ NO_FACTORS = np.empty(0)
 
 
 def pays(rows: Rows, instances: Instances, n_classes: int) -> bool:
-    """Return whether the matrix is small, and the batch has at least one value for each of its rows."""
+    """Return whether ranking by a matrix is faster: it is small, and the batch has a value for each of its rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    instances : Instances
+        Rows to rank.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    bool
+        True to call `rank_dense`.
+    """
     n_features = rows.start.size
     small = n_classes <= MOST_MATRIX_CLASSES and n_features * _width(n_classes) * 4 <= MOST_MATRIX_BYTES
     return small and n_features <= instances.indices.size

@@ -39,14 +39,36 @@ class Edges(NamedTuple):
 
 
 def as_edges(rows: Rows) -> Edges:
-    """Return the edges of an index, without the gaps of its arena."""
+    """Return the edges of an index, without the gaps of its arena.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+
+    Returns
+    -------
+    Edges
+        The edges, feature by feature.
+    """
     indptr = np.concatenate([[0], np.cumsum(rows.length, dtype=np.int64)])
     places = np.arange(indptr[-1]) + np.repeat(rows.start - indptr[:-1], rows.length)
     return Edges(indptr, rows.classes[places], rows.weights[places])
 
 
 def as_rows(edges: Edges) -> Rows:
-    """Return an index of these edges without gaps; a row moves to a block when it grows."""
+    """Return an index of these edges without gaps; a row moves to a block when it grows.
+
+    Parameters
+    ----------
+    edges : Edges
+        The edges.
+
+    Returns
+    -------
+    Rows
+        The index.
+    """
     length = np.diff(edges.indptr)
     level = np.maximum(np.frexp(length)[1] - 1, 0)  # floor of log2
     heads = empty_rows(0, 0).heads
@@ -62,7 +84,20 @@ def as_rows(edges: Edges) -> Rows:
 
 
 def pack_rows(rows: Rows, *, by_class: bool = False) -> Rows:
-    """Return the index in the order of the features, without gaps; optionally with sorted classes in each row."""
+    """Return the index in the order of the features, without gaps.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    by_class : bool, default=False
+        Sort the classes of each row.
+
+    Returns
+    -------
+    Rows
+        An index with the same edges.
+    """
     edges = as_edges(rows)
     return as_rows(sort_by_class(edges) if by_class else edges)
 
@@ -71,6 +106,16 @@ def sort_by_class(edges: Edges) -> Edges:
     """Return the edges with the classes of each row sorted.
 
     Scores of many classes exceed the first-level cache; in sorted order, the processor prefetches them.
+
+    Parameters
+    ----------
+    edges : Edges
+        The edges.
+
+    Returns
+    -------
+    Edges
+        The same edges.
     """
     n_classes = int(edges.classes.max(initial=0)) + 1
     matrix = csr_array(

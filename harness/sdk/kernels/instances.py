@@ -16,7 +16,20 @@ Array = NDArray[Any]
 
 
 def frozen(array: Array, dtype: DTypeLike | None = None) -> Array:
-    """Return a read-only view, or a copy if type or layout differ; memory-mapped data is not copied."""
+    """Return a read-only view; a copy if type or layout differ. Memory-mapped data is not copied.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array, which is not changed.
+    dtype : dtype-like, optional
+        Type of the elements; by default that of the array.
+
+    Returns
+    -------
+    ndarray
+        C-contiguous and aligned, as kernels require.
+    """
     view = np.require(array, dtype, ["C", "A"]).view(np.ndarray)
     view.flags.writeable = False
     return view
@@ -58,7 +71,18 @@ class Labels(NamedTuple):
 
 
 def canonical_rows(X: Any) -> csr_array:
-    """Return a matrix as CSR with each feature once in a row, in order; no copy if it is that already."""
+    """Return a matrix as CSR with each feature once in a row, in order.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        Rows, which are never changed.
+
+    Returns
+    -------
+    csr_array
+        X itself if it has this form already.
+    """
     rows = X if isinstance(X, csr_array) else csr_array(X)
     if not rows.has_canonical_format:  # a repeated feature would grow its row twice where the kernels count once
         rows = rows.copy()  # never change the original
@@ -67,7 +91,20 @@ def canonical_rows(X: Any) -> csr_array:
 
 
 def rows_between(X: Any, part: slice) -> Any:
-    """Return consecutive rows of a matrix without a copy; a slice of a sparse matrix would copy."""
+    """Return consecutive rows of a matrix without a copy; a slice of a sparse matrix would copy.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_rows, n_features)
+        Rows.
+    part : slice
+        The rows to return, with a start and a stop.
+
+    Returns
+    -------
+    ndarray or csr_array
+        A view.
+    """
     if not isinstance(X, csr_array):
         return X[part]
     starts = X.indptr[part.start : part.stop + 1]
@@ -96,7 +133,18 @@ def as_instances(X: Any) -> Instances:
 
 
 def positive_only(instances: Instances) -> Instances:
-    """Return the instances without values <= 0; no copy if there are none."""
+    """Return the instances without values <= 0.
+
+    Parameters
+    ----------
+    instances : Instances
+        Rows.
+
+    Returns
+    -------
+    Instances
+        The same object if there are no such values.
+    """
     kept = instances.data > 0
     if kept.all():
         return instances
@@ -123,10 +171,22 @@ Vectors = NDArray[np.float32]
 
 
 def pays_as_dense(X: Any, n_classes: int) -> bool:
-    """Return whether dense kernels are better for a matrix, dense or sparse.
+    """Return whether dense kernels are better for a matrix.
 
     Few values are 0, the largest is within its limits, and so is the size of a matrix of all weights. NaN and infinite
     values exceed the limits.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    bool
+        True if training and ranking are faster on `dense_rows(X)`.
     """
     n_rows, n_features = X.shape
     n_weights = n_features * n_classes
@@ -152,7 +212,15 @@ def _has_others_than_zero(values: NDArray[Any], least: float) -> bool:
 def dense_rows(X: Any) -> Vectors:
     """Return a matrix as an array of float32; copies a sparse one only if it has zeros.
 
-    Without zeros, the values of canonical sparse rows are the array.
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows. Without zeros, the values of canonical sparse rows are the array.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, n_features)
+        Read-only rows.
     """
     if issparse(X):
         full = X.nnz == X.shape[0] * X.shape[1] and X.has_canonical_format
@@ -161,7 +229,18 @@ def dense_rows(X: Any) -> Vectors:
 
 
 def square_lengths(instances: Instances) -> NDArray[np.float64]:
-    """Return ||x_i||^2 of each instance."""
+    """Return ||x_i||^2 of each instance.
+
+    Parameters
+    ----------
+    instances : Instances
+        Rows.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_instances,)
+        Squared Euclidean lengths.
+    """
     owners = np.repeat(np.arange(instances.n_instances), np.diff(instances.indptr))
     squares = np.square(instances.data, dtype=np.float64)
     return np.bincount(owners, weights=squares, minlength=instances.n_instances).astype(np.float64)
@@ -186,12 +265,36 @@ def by_frequency(instances: Instances, n_features: int) -> NDArray[np.int64]:
 
 
 def places_of(features: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the position of each feature in this order."""
+    """Return the position of each feature in an order.
+
+    Parameters
+    ----------
+    features : ndarray of int64, shape (n_features,)
+        All features in this order, as from `by_frequency`.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_features,)
+        Position by feature.
+    """
     places = np.empty(features.size, np.int32)
     places[features] = np.arange(features.size, dtype=np.int32)
     return places
 
 
 def renamed(instances: Instances, places: NDArray[np.int32]) -> Instances:
-    """Return the instances with features renumbered by their position: frequent features are adjacent in memory."""
+    """Return the instances with features renumbered by their position: frequent features are adjacent in memory.
+
+    Parameters
+    ----------
+    instances : Instances
+        Rows.
+    places : ndarray of int32, shape (n_features,)
+        Position of each feature, from `places_of`.
+
+    Returns
+    -------
+    Instances
+        Rows with the same values.
+    """
     return instances._replace(indices=frozen(places[instances.indices]))

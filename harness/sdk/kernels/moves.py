@@ -31,7 +31,18 @@ MOVES = named(Moves, writes(float64), writes(uint32), writes(boolean))
 
 
 def no_moves(n_classes: int) -> Moves:
-    """Return working space for updates of this number of classes."""
+    """Return working space for updates.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    Moves
+        Arrays of zeros.
+    """
     return Moves(np.zeros(n_classes), np.zeros(n_classes, np.uint32), np.zeros(n_classes, np.bool_))
 
 

@@ -62,7 +62,7 @@ def update_one_vs_rest(
     moves: Moves,
     errors: Array,
 ) -> int:
-    """For each instance x != 0 in this order and each class k, with c_k = 1 where k is true and -1 elsewhere:
+    """For each instance x != 0 in this order and each class k, with c_k = 1 if k is true, else -1.
 
         W[:, k] += c_k x    if c_k s_k <= 0
 
@@ -92,7 +92,20 @@ def update_one_vs_rest(
 
 
 def norms(rows: Rows, n_classes: int) -> NDArray[np.float64]:
-    """Return ||w_k|| of each class."""
+    """Return ||w_k|| of each class.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index, W.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_classes,)
+        Euclidean lengths.
+    """
     squares = np.zeros(n_classes)
     add_squares(freeze(rows), squares)
     return np.sqrt(squares)
@@ -108,12 +121,36 @@ def add_squares(rows: Rows, squares: Array) -> None:
 
 
 def inverse(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / length for each length; 0 for 0."""
+    """Return 1 / length for each length.
+
+    Parameters
+    ----------
+    lengths : ndarray of float64
+        Lengths.
+
+    Returns
+    -------
+    ndarray of float64
+        0 for a length of 0.
+    """
     return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 def total(members: Sequence[Rows], n_classes: int) -> Rows:
-    """Return the index with the summed scores of these: sum_m W_m[f, k] / ||w_{m, k}||"""
+    """Return the index with the summed scores of a committee: sum_m W_m[f, k] / ||w_{m, k}||.
+
+    Parameters
+    ----------
+    members : sequence of Rows
+        The indexes, W_m.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    Rows
+        The index of the sum.
+    """
     shape = (members[0].start.size, n_classes)
     summed = csr_array(shape, dtype=np.float64)
     for rows in members:
@@ -126,7 +163,26 @@ def total(members: Sequence[Rows], n_classes: int) -> Rows:
 
 
 def rank_scaled(rows: Rows, instances: Instances, base: Array, scale: Array, k: int) -> NDArray[np.int32]:
-    """Return the k best classes of each instance, best first, by scale_c sum_f x_f W[f, c] + base_c; -1 pads."""
+    """Return the k best classes of each instance, by scale_c sum_f x_f W[f, c] + base_c.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index, W.
+    instances : Instances
+        Rows to rank.
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without any feature; -inf for classes that are never ranked.
+    scale : ndarray of float64, shape (n_classes,)
+        Factor of each class.
+    k : int
+        Number of classes for each instance.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_instances, k)
+        Classes, best first; -1 pads.
+    """
     ranked = np.empty((instances.n_instances, k), np.int32)
     fill_scaled_ranks(freeze(rows), instances, base, scale, np.zeros_like(base), np.empty_like(base), ranked)
     return ranked

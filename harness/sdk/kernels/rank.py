@@ -97,7 +97,16 @@ def rank_and_score(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the k best classes of each instance and their scores.
 
-    Parameters are those of `rank_by_index`.
+    Parameters
+    ----------
+    rows : Rows
+        The index, W.
+    instances : Instances
+        Rows to rank.
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without any feature; -inf for classes that are never ranked.
+    k : int
+        Number of classes for each instance.
 
     Returns
     -------

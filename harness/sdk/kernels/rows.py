@@ -107,7 +107,23 @@ def empty_rows(n_features: int, n_edges: int, dtype: DTypeLike = np.float32) -> 
 
 
 def enlarge(rows: Rows) -> Rows:
-    """Return the index in an arena of twice the size."""
+    """Return the index in an arena of twice the size.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+
+    Returns
+    -------
+    Rows
+        An index with the same edges.
+
+    Raises
+    ------
+    MemoryError
+        If the arena has `MOST_EDGES` already.
+    """
     n_edges = min(2 * max(1, rows.classes.size), MOST_EDGES)
     if n_edges == rows.classes.size:
         raise MemoryError(f"the index is full: it holds at most {MOST_EDGES:,} edges")
@@ -118,7 +134,20 @@ def enlarge(rows: Rows) -> Rows:
 
 
 def widen(rows: Rows, n_features: int) -> Rows:
-    """Return the index with empty rows for new features."""
+    """Return the index with empty rows for new features.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    n_features : int
+        Number of features, old and new.
+
+    Returns
+    -------
+    Rows
+        The index, in the same arena.
+    """
     new = (0, n_features - rows.start.size)
     start, length, level = np.pad(rows.start, new), np.pad(rows.length, new), np.pad(rows.level, new)
     return rows._replace(start=start, length=length, level=level)
@@ -149,7 +178,18 @@ def known_to_most(known: NDArray[Any], share: float, n_classes: int) -> NDArray[
 
 
 def freeze(rows: Rows) -> Rows:
-    """Return the rows as read-only arrays, for kernels that change nothing."""
+    """Return the rows as read-only arrays, for kernels that change nothing.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+
+    Returns
+    -------
+    Rows
+        Views of the same arrays.
+    """
     return Rows(*(frozen(array) for array in rows))
 
 

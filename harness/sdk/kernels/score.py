@@ -109,7 +109,7 @@ def score(rows: Rows, instances: Instances, i: int, base: Array, scores: Array) 
 
 @helper()
 def squared_norm(instances: Instances, i: int) -> float:
-    """||x||^2"""
+    """Return ||x||^2."""
     total = 0.0
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
         x = np.float64(instances.data[j])
@@ -122,7 +122,7 @@ BLOCK_CLASSES = 64
 
 @helper(fastmath={"nnan", "nsz"})  # the maximum does not depend on the order, so vector registers can be used
 def highest(scores: Array, lo: int, hi: int) -> float:
-    """max s_c over lo <= c < hi"""
+    """Return the maximum of s_c over lo <= c < hi."""
     best = -np.inf
     for c in range(np.uint64(lo), np.uint64(hi)):
         best = max(best, scores[c])

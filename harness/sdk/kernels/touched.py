@@ -33,7 +33,18 @@ SPACE = named(Space, writes(float64), writes(uint32))
 
 
 def empty_space(n_classes: int) -> Space:
-    """Return working space for this number of classes."""
+    """Return working space for scores.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    Space
+        Arrays of zeros.
+    """
     return Space(np.zeros(n_classes), np.zeros(n_classes + 1, np.uint32))
 
 

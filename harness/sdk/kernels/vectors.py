@@ -47,14 +47,38 @@ BLOCK = named(Block, reads(int64), reads(float32, 2), writes(float32, 2), reads(
 
 
 def as_matrix(rows: Rows, n_classes: int) -> Vectors:
-    """Return the weights of an index as a matrix of float32, features x classes."""
+    """Return the weights of an index as a matrix.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_features, n_classes)
+        The weights.
+    """
     matrix = np.zeros((rows.start.size, n_classes), np.float32)
     spread_out(freeze(rows), MOST_EDGES, n_classes, matrix.reshape(-1))
     return matrix
 
 
 def matrix_edges(matrix: Vectors) -> Edges:
-    """Return the weights of a matrix that are not 0 as the edges of an index."""
+    """Return the weights of a matrix that are not 0 as the edges of an index.
+
+    Parameters
+    ----------
+    matrix : ndarray of float32, shape (n_features, n_classes)
+        The weights.
+
+    Returns
+    -------
+    Edges
+        The edges.
+    """
     kept = matrix != 0
     indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1), dtype=np.int64)])
     classes = np.broadcast_to(np.arange(matrix.shape[1], dtype=np.uint32), matrix.shape)
@@ -73,7 +97,20 @@ class RowBlock(NamedTuple):
 
 
 def row_blocks(X: Vectors, order: NDArray[np.int64]) -> Iterator[RowBlock]:
-    """Yield the rows in this order, in blocks."""
+    """Yield rows in blocks, with their inner products.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n_rows, n_features)
+        Rows.
+    order : ndarray of int64
+        Order of the rows in this pass.
+
+    Yields
+    ------
+    RowBlock
+        At most `BLOCK_ROWS` rows.
+    """
     for first in range(0, order.size, BLOCK_ROWS):
         numbers = order[first : first + BLOCK_ROWS]
         values = X[numbers]
@@ -81,13 +118,26 @@ def row_blocks(X: Vectors, order: NDArray[np.int64]) -> Iterator[RowBlock]:
 
 
 def scored(rows: RowBlock, scores: Vectors) -> Block:
-    """Return a block with its own copy of the scores."""
+    """Return a block of rows with their scores.
+
+    Parameters
+    ----------
+    rows : RowBlock
+        The rows.
+    scores : ndarray of float32, shape (n_rows, n_classes)
+        Scores with the weights before the block; training corrects them in place.
+
+    Returns
+    -------
+    Block
+        The argument of a training kernel.
+    """
     return Block(rows.numbers, rows.values, scores, rows.products)
 
 
 @helper()
 def move_class(W: Array, c: Any, amount: float, x: Array) -> None:
-    """w_c += amount x, rounded as an index rounds it"""
+    """Add amount x to w_c, rounded as an index rounds it."""
     for f in range(np.uint64(x.size)):
         W[c, f] += amount * np.float64(x[f])
 
@@ -161,7 +211,24 @@ def fill_vector_ranks(scores: Array, base: Array, ranked: Array) -> None:
 def score_vectors(
     matrix: Vectors, X: Vectors, base: NDArray[np.float64], ranks: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Return the scores of the classes in `ranks`, equal to those of the ranking to the last bit; 0 beside pads."""
+    """Return the scores of some classes of each dense row, equal to those of the ranking to the last bit.
+
+    Parameters
+    ----------
+    matrix : ndarray of float32, shape (n_features, n_classes)
+        Weights.
+    X : ndarray of float32, shape (n_rows, n_features)
+        Rows.
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without any feature.
+    ranks : ndarray of int32, shape (n_rows, k)
+        Classes; -1 pads.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, k)
+        The scores; 0 beside pads.
+    """
     scores = np.zeros(ranks.shape)
     with one_blas_thread():
         for first in range(0, X.shape[0], RANKED_ROWS):

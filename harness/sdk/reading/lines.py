@@ -30,7 +30,18 @@ SetOption = Callable[[str, str], str]
 
 
 def as_flag(option: str, value: str) -> str:
-    """Return the command line flag that sets an option of the reader."""
+    """Return the command line flag that sets an option of the reader.
+
+    Parameters
+    ----------
+    option, value : str
+        The name of the option and its value.
+
+    Returns
+    -------
+    str
+        Such as "--encoding latin-1".
+    """
     return f"--{option} {value}"
 
 
@@ -41,13 +52,19 @@ def read_lines(
 
     Parameters
     ----------
-    stream : an open file; `harness.sdk.reading.raw.open_raw` opens compressed ones.
+    stream : BufferedReader
+        An open file; `harness.sdk.reading.raw.open_raw` opens compressed ones.
     name : str
         Name of the file in error messages.
     encoding : str, optional
         Encoding of a file without a byte order mark; UTF-8 by default.
     set_option : SetOption, default=as_flag
         How the user sets the encoding, for error messages.
+
+    Yields
+    ------
+    str
+        A line with its line end.
 
     Raises
     ------
@@ -73,7 +90,29 @@ def read_lines(
 
 
 def read_text(stream: BufferedReader, name: str, encoding: str | None = None, set_option: SetOption = as_flag) -> str:
-    """Return the whole text of a stream, decoded as `read_lines` decodes it."""
+    """Return the whole text of a stream.
+
+    Parameters
+    ----------
+    stream : BufferedReader
+        An open file.
+    name : str
+        Name of the file in error messages.
+    encoding : str, optional
+        Encoding of a file without a byte order mark; UTF-8 by default.
+    set_option : SetOption, default=as_flag
+        How the user sets the encoding, for error messages.
+
+    Returns
+    -------
+    str
+        The text without a byte order mark.
+
+    Raises
+    ------
+    DataError
+        If the encoding is unknown, or if bytes are not in it.
+    """
     codec = skip_mark(stream, name, encoding)
     content = stream.read()
     try:
@@ -83,7 +122,22 @@ def read_text(stream: BufferedReader, name: str, encoding: str | None = None, se
 
 
 def skip_mark(stream: BufferedReader, name: str, encoding: str | None = None) -> str:
-    """Return the codec of a stream, and read past its byte order mark."""
+    """Read past the byte order mark of a stream, if there is one.
+
+    Parameters
+    ----------
+    stream : BufferedReader
+        An open file, at its start.
+    name : str
+        Name of the file in error messages.
+    encoding : str, optional
+        Encoding of a file without a byte order mark; UTF-8 by default.
+
+    Returns
+    -------
+    str
+        Name of the codec that decodes the rest.
+    """
     codec = _known_codec(encoding or "utf-8", name)
     start = stream.peek(4)[:4]
     for mark, marked in _BOMS:

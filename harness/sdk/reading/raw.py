@@ -80,6 +80,11 @@ class RawFiles:
             What is wrong with the files.
         next_step : str, default=""
             What the user can do; by default nothing.
+
+        Returns
+        -------
+        DataError
+            The error, to raise.
         """
         return DataError(trouble, culprit=self._culprit, next_step=next_step)
 
@@ -90,6 +95,11 @@ class RawFiles:
         ----------
         source : str or None
             Path that the user gave; None for the data home.
+
+        Returns
+        -------
+        Path
+            A file or a folder.
 
         Raises
         ------
@@ -104,12 +114,19 @@ class RawFiles:
     def stamp(self, source: str | None = None, **_: object) -> str:
         """Return a stamp of the raw content without reading it: by the manifest of the data home, or by size and time.
 
-        Other parameters of the loader are ignored: `"module:RAW.stamp"` can be the stamp of a `DatasetSpec`.
+        Use it as the stamp of a `DatasetSpec`: `"module:RAW.stamp"`.
 
         Parameters
         ----------
         source : str, optional
             Path that the user gave; None for the data home.
+        **_
+            Other parameters of the loader, which are ignored.
+
+        Returns
+        -------
+        str
+            A text that changes when the content does.
         """
         path = self.locate(source)
         manifest = read_raw_manifest(path) if source is None else None
@@ -122,7 +139,23 @@ class RawFiles:
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def read(self, source: str | None) -> list[tuple[re.Match[str], bytes]]:
-        """Return match and content of each wanted file, sorted by path."""
+        """Read each wanted file.
+
+        Parameters
+        ----------
+        source : str or None
+            Path that the user gave; None for the data home.
+
+        Returns
+        -------
+        list of (re.Match, bytes)
+            Match of the path, and unpacked content; sorted by path.
+
+        Raises
+        ------
+        DataError
+            If the files are missing, damaged or refused, or if one of them is there twice.
+        """
         found: dict[str, tuple[re.Match[str], bytes]] = {}
         n_bytes = 0
         with self._telling(source):
@@ -135,7 +168,23 @@ class RawFiles:
         return [found[name] for name in sorted(found)]
 
     def open_each(self, source: str | None) -> Iterator[tuple[re.Match[str], IO[bytes]]]:
-        """Yield match and unpacked stream of each wanted file; read each before the next."""
+        """Open each wanted file. Read each before the next.
+
+        Parameters
+        ----------
+        source : str or None
+            Path that the user gave; None for the data home.
+
+        Yields
+        ------
+        re.Match, IO of bytes
+            Match of the path, and unpacked stream.
+
+        Raises
+        ------
+        DataError
+            If the files are missing, damaged or refused.
+        """
         path = self.locate(source)
         is_empty = True
         with self._telling(source):
@@ -242,6 +291,16 @@ def open_raw(
         Limit for the unpacked size; files that are not compressed have no limit.
     budget : Budget, optional
         The budget of the file that contains this stream.
+
+    Yields
+    ------
+    BufferedReader
+        The stream.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be opened. Reading a damaged file or more than its budget raises the same error.
     """
     name = name or str(file)
     with ExitStack() as stack:
@@ -261,12 +320,39 @@ def open_raw(
 
 
 def is_compressed(start: bytes) -> bool:
-    """Return whether a file that begins with these bytes is compressed with gzip, bzip2, xz or zstd."""
+    """Return whether a file is compressed with gzip, bzip2, xz or zstd.
+
+    Parameters
+    ----------
+    start : bytes
+        First bytes of the file, at least 6.
+
+    Returns
+    -------
+    bool
+        True if `open_raw` unpacks it.
+    """
     return _unpacker_for(start) is not None
 
 
 def without_suffix(name: str) -> str:
-    """Return a file name without the suffix of its compression: "emma.txt" for "emma.txt.gz"."""
+    """Return a file name without the suffix of its compression.
+
+    Parameters
+    ----------
+    name : str
+        Name or path.
+
+    Returns
+    -------
+    str
+        The name without .gz, .bz2, .xz or .zst.
+
+    Examples
+    --------
+    >>> without_suffix("emma.txt.gz")
+    'emma.txt'
+    """
     for suffix in SUFFIXES:
         if name.endswith(suffix):
             return name.removesuffix(suffix)
@@ -274,7 +360,20 @@ def without_suffix(name: str) -> str:
 
 
 def unreadable(name: str | Path, error: BaseException) -> DataError:
-    """Return the error for a damaged file."""
+    """Return the error for a damaged file.
+
+    Parameters
+    ----------
+    name : str or Path
+        Name of the file.
+    error : BaseException
+        The error of the library that read it.
+
+    Returns
+    -------
+    DataError
+        The error, to raise.
+    """
     return DataError(f"cannot be read ({type(error).__name__}: {error})", culprit=str(name))
 
 
@@ -367,7 +466,20 @@ def _size_of(stream: BufferedReader) -> int:
 
 
 def kind_of(path: Path, *, name: str = "") -> Kind:
-    """Return the kind of a file by its content: "zip", "tar" (compressed or not), or "plain"."""
+    """Return the kind of a file by its content.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str, default=""
+        Name of the file in messages; the path by default.
+
+    Returns
+    -------
+    "zip", "tar" or "plain"
+        A tar archive may be compressed.
+    """
     with open_raw(path, name=name) as stream:
         start = stream.peek(512)[:512]
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -378,9 +490,23 @@ def kind_of(path: Path, *, name: str = "") -> Kind:
 def members_of(
     path: Path, kind: Kind, *, name: str = "", budget: Budget | None = None
 ) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and stream of each file in a tar or zip archive; read each before the next.
+    """Open each file in a tar or zip archive. Read each before the next.
 
-    Pass a budget to count members that are unpacked in turn.
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    kind : "zip" or "tar"
+        Its kind, from `kind_of`.
+    name : str, default=""
+        Name of the archive in messages; the path by default.
+    budget : Budget, optional
+        Budget that members share if they are unpacked in turn.
+
+    Yields
+    ------
+    str, IO of bytes
+        Name and stream.
     """
     name = name or str(path)
     budget = budget or Budget(name, path.stat().st_size)
@@ -392,7 +518,20 @@ def members_of(
 
 
 def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and stream of each file in a tar archive; `name` is for messages."""
+    """Open each file in a tar archive. Read each before the next.
+
+    Parameters
+    ----------
+    stream : IO of bytes
+        The archive, unpacked.
+    name : str
+        Name of the archive in messages.
+
+    Yields
+    ------
+    str, IO of bytes
+        Name and stream.
+    """
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             _check_member(name, member.name, member.isreg() or member.isdir())
@@ -401,9 +540,19 @@ def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]
 
 
 def examine(path: Path, *, name: str = "") -> None:
-    """Read a compressed file or an archive to its end; DataError if it is damaged or refused.
+    """Read a compressed file or an archive to its end.
 
-    `name` is the name of the file in messages; the path by default.
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str, default=""
+        Name of the file in messages; the path by default.
+
+    Raises
+    ------
+    DataError
+        If it is damaged or refused.
     """
     name = name or str(path)
     try:

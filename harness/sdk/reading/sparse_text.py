@@ -50,6 +50,11 @@ def read_svmlight(stream: IO[bytes], *, name: str) -> SparseText:
     name : str
         Name of the file in error messages.
 
+    Returns
+    -------
+    SparseText
+        Rows and labels.
+
     Raises
     ------
     DataError
@@ -78,6 +83,11 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
     name : str
         Name of the file in error messages.
 
+    Returns
+    -------
+    SparseText
+        Rows and labels, with the number of labels.
+
     Raises
     ------
     DataError
@@ -104,7 +114,18 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
 
 
 def drop_unused_columns(X: csr_array) -> csr_array:
-    """Return X without empty columns. Results do not change: a feature that never occurs has no information."""
+    """Return X without empty columns. Results do not change: a feature that never occurs has no information.
+
+    Parameters
+    ----------
+    X : csr_array
+        Rows.
+
+    Returns
+    -------
+    csr_array
+        The same rows; columns keep their order.
+    """
     if X.shape[1] > 2**26:
         ids, columns = np.unique(X.indices, return_inverse=True)
         width = len(ids)

@@ -69,14 +69,22 @@ class Table:
 
     Attributes
     ----------
-    name : name of the file in messages.
-    kind : the format in words, such as "CSV with ';'".
-    columns : names of the columns; of JSON lines, the keys of the first object.
-    read : function that yields line number and cells of the columns at the given positions.
-    values : by position of a column, all values that it may have, where the table declares them.
-    layout : how the file is written.
-    batches : function that yields all rows with all columns, for formats that have a faster way than `read`.
-    progress : function that returns the share of the file that has been read; None if its size is unknown.
+    name : str
+        Name of the file in messages.
+    kind : str
+        The format in words, such as "CSV with ';'".
+    columns : tuple of str
+        Names of the columns; of JSON lines, the keys of the first object.
+    read : callable
+        Function that yields line number and cells of the columns at the given positions.
+    values : Mapping[int, sequence of str
+        By position of a column, all values that it may have, where the table declares them.
+    layout : TableLayout
+        How the file is written.
+    batches : callable or None
+        Function that yields all rows with all columns, for formats that have a faster way than `read`.
+    progress : callable
+        Function that returns the share of the file that has been read; None if its size is unknown.
     """
 
     name: str
@@ -138,6 +146,11 @@ def open_table(source: Path | IO[bytes], options: ReadOptions | None = None, *, 
     name : str, default=""
         Name of the file in messages; needed for open files.
 
+    Yields
+    ------
+    Table
+        Column names, and a reader of rows.
+
     Raises
     ------
     DataError
@@ -161,7 +174,18 @@ def open_table(source: Path | IO[bytes], options: ReadOptions | None = None, *, 
 
 
 def read_batches(table: Table) -> Iterator[RowBatch]:
-    """Yield all rows of a table in batches of `BATCH_ROWS`: at least one batch, even if it has no rows."""
+    """Read all rows of a table in batches.
+
+    Parameters
+    ----------
+    table : Table
+        An open table.
+
+    Yields
+    ------
+    RowBatch
+        At most `BATCH_ROWS` rows. There is at least one batch, even if it has no rows.
+    """
     if table.batches is not None:
         yield from table.batches()
         return
@@ -190,6 +214,22 @@ def _in_batches(rows: Iterator[Item]) -> Iterator[list[Item]]:
 def find_columns(name: str, columns: Sequence[str], wanted: Any, purpose: str) -> tuple[int, ...]:
     """Return the positions of columns given by name, by number from 1, or as several names: `title+body`.
 
+    Parameters
+    ----------
+    name : str
+        Name of the file in messages.
+    columns : sequence of str
+        The columns of the file.
+    wanted : str, int, sequence or None
+        Column names or numbers; None for no column.
+    purpose : str
+        What the column is needed for, in messages: "text".
+
+    Returns
+    -------
+    tuple of int
+        Positions from 0.
+
     Raises
     ------
     DataError
@@ -206,7 +246,13 @@ def find_columns(name: str, columns: Sequence[str], wanted: Any, purpose: str) -
 
 
 def list_columns(columns: Sequence[str]) -> str:
-    """Return the names of columns for a message, 20 at most."""
+    """Return the names of columns for a message: "Columns: 'title', 'code'", 20 at most.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns of a file.
+    """
     shown = list(map(repr, columns[:20]))
     if len(columns) > 20:
         shown.append("...")
@@ -214,12 +260,18 @@ def list_columns(columns: Sequence[str]) -> str:
 
 
 def join_texts(cells: Iterable[Any]) -> str:
-    """Return the text of a row from the cells of its text columns."""
+    """Return the text of a row: the texts of its cells with spaces between them."""
     return " ".join(map(as_text, cells))
 
 
 def as_text(cell: Any) -> str:
-    """Return a cell as text: empty for a missing value, several values with spaces between them."""
+    """Return a cell as text: empty for a missing value, several values with spaces between them.
+
+    Parameters
+    ----------
+    cell : object
+        A value; a list for several values.
+    """
     if cell is None or cell is ABSENT or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124 (NaN)
         return ""
     if is_list(cell):
@@ -228,12 +280,18 @@ def as_text(cell: Any) -> str:
 
 
 def is_list(cell: Any) -> bool:
-    """Return whether a cell holds several values."""
+    """Return whether a cell holds several values: a list, a tuple or an array."""
     return isinstance(cell, list | tuple | np.ndarray)
 
 
 def format_of_name(name: str) -> Format | None:
-    """Return the format of a file by the ending of its name; None for other endings."""
+    """Return the format of a file by the ending of its name, such as "csv"; None for other endings.
+
+    Parameters
+    ----------
+    name : str
+        Name or path; a suffix such as .gz is skipped.
+    """
     return FORMATS.get(Path(without_suffix(name.lower())).suffix)
 
 

@@ -73,7 +73,7 @@ def within_reach(free: float, extra: float) -> float:
 
 @helper()
 def gained_from_free(free: Array, features: Array, values: Array, rate: float, extra: float) -> float:
-    """Return the score that the true class gains from the free sources: sum_f x_f min(free_f, x_f b)"""
+    """Return the score that the true class gains from the free sources: sum_f x_f min(free_f, x_f b)."""
     total = 0.0
     for j in range(features.size):
         x = np.float64(values[j])
@@ -151,7 +151,7 @@ def affordable(rows: Rows, f: Any, x: float, losses: Array, most: float) -> floa
 
 @helper()
 def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any, least: float) -> Any:
-    """W[f, c] -= share min(W[f, c], x_f D_c)
+    """Subtract share min(W[f, c], x_f D_c) from W[f, c].
 
     Returns the sum of the losses, the place of the gainer's edge (counted from 1; 0 if missing), and the number of
     edges that are now lighter than `least`. One loop does all three: rows are short, and the end of a loop costs more
@@ -200,6 +200,7 @@ def take_from_others(rows: Rows, f: Any, wanted: float, truth: Array, losses: Ar
 
 @helper()
 def is_other(c: Any, truth: Array, losses: Array) -> bool:
+    """Return whether a class is no true class and loses nothing."""
     return bool(losses[c] == 0) and not contains(truth, c)
 
 

@@ -42,8 +42,7 @@ def update_bounded(
     mistakes: Array,
     rate: float,
 ) -> int:
-    """Learn from each instance x != 0 in this order, for each class k with the score w_k x against (1 - w_k) x of the
-    rest.
+    """Learn from each instance x != 0 in this order: class k scores w_k x, and the rest scores (1 - w_k) x.
 
         w_k += min(rate x, 1 - w_k)    if k is true and does not score more than the rest
         w_k -= min(rate x, w_k)        if k is false and the rest does not score more than k

@@ -27,7 +27,7 @@ def take_scores(block: Block, r: Any, truth: Array, base: Array, scores: Array) 
 
 @helper()
 def move_apart(W: Array, block: Block, r: Any, gainer: Any, loser: Any, amount: float) -> None:
-    """w_gainer += amount x, w_loser -= amount x"""
+    """Add amount x to w_gainer, and subtract it from w_loser."""
     move_class(W, gainer, amount, block.rows[r])
     move_class(W, loser, -amount, block.rows[r])
     correct_scores(block, r, gainer, amount)

@@ -58,6 +58,7 @@ HYBRID_INDEX = named(HybridIndex, ROWS, FREQUENT, SEARCH, FOUND, writes(float64)
 
 
 def none_found(instances: Instances) -> Found:
+    """Return room for the features of the longest instance."""
     longest = int(np.diff(instances.indptr).max(initial=0))
     return Found(np.zeros(longest, np.uint32), np.zeros(longest, np.uint32))
 

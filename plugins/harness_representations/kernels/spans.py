@@ -23,8 +23,9 @@ def end_of_word(buffer: Array, begin: int, stop: int) -> int:
 def find_chars(
     buffer: Array, bounds: Array, low: int, high: int, begins: Array, lengths: Array, row_bounds: Array
 ) -> int:
-    """Find the n-grams of `low` to `high` code points inside words, including the spaces around words; returns how
-    many.
+    """Find the n-grams of `low` to `high` code points inside words, including the spaces around words.
+
+    Returns how many.
 
     Each row is " word word ". A word that is too short for a length counts once, as a single n-gram. `begins` and
     `lengths` have room for all.

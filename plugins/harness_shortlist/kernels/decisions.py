@@ -30,8 +30,10 @@ class Weights(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Hash tables of all machines; that of machine z has 2**bits[z] slots from `start[z]` on, less than half of them
-    used."""
+    """Hash tables of all machines.
+
+    That of machine z has 2**bits[z] slots from `start[z]` on, less than half of them used.
+    """
 
     start: NDArray[np.int64]
     bits: NDArray[np.uint8]

@@ -81,7 +81,7 @@ def product(instances: Instances, i: Any, w: Array) -> Any:
 
 @helper()
 def add_instance(instances: Instances, i: Any, amount: Any, w: Array) -> None:
-    """w += amount x_i"""
+    """Add amount x_i to w."""
     for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])):
         w[np.uint32(instances.indices[j])] += amount * instances.data[j]
 

@@ -19,8 +19,10 @@ NO_GROUP = np.uint32(0xFFFFFFFF)
 
 
 class Pairs(NamedTuple):
-    """The rows of machine z are `rows[start[z]:start[z + 1]]`, in order; `signs` is 1 for its own rows, otherwise
-    -1."""
+    """The rows of machine z are `rows[start[z]:start[z + 1]]`, in order.
+
+    `signs` is 1 for its own rows, otherwise -1.
+    """
 
     start: NDArray[np.int64]
     rows: NDArray[np.uint32]

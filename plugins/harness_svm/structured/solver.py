@@ -151,8 +151,10 @@ class DualSolver:
         return summed
 
     def index(self, prune: float, *, goes_on: bool = False) -> Rows:
-        """The weights as an index, without those of no larger size than `prune`; the training ends with it, unless it
-        goes on at another cost."""
+        """The weights as an index, without those of no larger size than `prune`.
+
+        The training ends with it, unless it goes on at another cost.
+        """
         if self.sparse:
             indptr, places, weights = as_edges(self.weights)
             kept = np.abs(weights) > prune

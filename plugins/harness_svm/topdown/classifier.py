@@ -264,7 +264,20 @@ class TopDown(SearchScores, Classifier):
         return sum(array.nbytes for array in self.branches_)
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Return the edges read per active feature on the way to k classes, counting features without any edge too."""
+        """Return the edges read per active feature on the way to k classes, counting features without any edge too.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        float
+            Mean over the active features of all rows.
+        """
         instances = as_instances(self._known(X))
         active = int(np.count_nonzero(instances.data))
         _, read = self._search(instances, k)
@@ -325,8 +338,10 @@ def rows_below(hierarchy: Hierarchy, labels: Labels) -> dict[int, Below]:
 
 
 def _by_row(pairs: NDArray[np.int64], n_nodes: int) -> Below:
-    """Return the rows and children of a node from pairs row * n_nodes + child; labels below the same child count
-    once."""
+    """Return the rows and children of a node from pairs row * n_nodes + child.
+
+    Labels below the same child count once.
+    """
     rows, children = np.divmod(np.unique(pairs), n_nodes)
     distinct, starts = np.unique(rows, return_index=True)
     return Below(distinct, np.append(starts, rows.size), children)

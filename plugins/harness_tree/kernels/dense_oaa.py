@@ -98,7 +98,7 @@ def find_moved(part: Regressors, block: Block, r: Any, own: Any, step: Regressor
 
 @helper()
 def add_pull(weights: Array, k: Any, pull: Any, x: Array) -> None:
-    """w_k += pull x, entirely in float32, like the sparse kernel"""
+    """Add pull x to w_k, entirely in float32, like the sparse kernel."""
     for f in range(np.uint64(x.size)):
         weights[k, f] += pull * x[f]
 

@@ -70,6 +70,7 @@ GROWTH = named(Growth, int64, float64)
 
 
 def empty_entries(size: int) -> NDArray[Any]:
+    """Return a hash table with this number of vacant entries."""
     entries = np.zeros(size, ENTRY)
     entries["key"] = VACANT
     return entries
@@ -122,6 +123,7 @@ def find_entry(entries: Array, key: Any) -> Any:
 
 @kernel(void(ENTRIES, ENTRIES), **LEAN)
 def refill(entries: Array, kept: Array) -> None:
+    """Copy entries into an empty hash table."""
     for e in range(kept.size):
         at = find_entry(entries, kept[e].key)
         entries[at].key, entries[at].m, entries[at].n, entries[at].l = kept[e].key, kept[e].m, kept[e].n, kept[e].l

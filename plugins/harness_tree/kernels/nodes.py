@@ -34,6 +34,7 @@ NODES, FROZEN_NODES = writes(from_dtype(NODE)), reads(from_dtype(NODE))
 
 
 def freeze_weights(weights: Weights) -> Weights:
+    """Return the weights as read-only arrays, for kernels that change nothing."""
     return weights._replace(table=frozen(weights.table))
 
 

@@ -33,7 +33,7 @@ def score_all(W: Array, instances: Instances, i: int, base: Array, scores: Array
 
 @helper()
 def add_pulls(W: Array, f: Any, x: float, pulls: Array, moved: Array, n_moved: int, first: Any) -> None:
-    """W[f, k] += x pull_k"""
+    """Add x pull_k to W[f, k]."""
     if n_moved * FEW < pulls.size:
         for a in range(np.uint64(n_moved)):
             one = np.uint64(moved[a])
@@ -109,8 +109,10 @@ def train_columns(
 
 
 def rank_oaa(W: NDArray[np.float32], instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
-    """Return the k best classes of each instance, best first, ties by class; classes with the base -inf are
-    excluded."""
+    """Return the k best classes of each instance, best first, ties by class.
+
+    Classes with the base -inf are excluded.
+    """
     ranked = np.empty((instances.n_instances, k), np.int32)
     fill_oaa_ranks(frozen(W), instances, base, np.empty_like(base), ranked)
     return ranked
@@ -118,6 +120,7 @@ def rank_oaa(W: NDArray[np.float32], instances: Instances, base: Array, k: int) 
 
 @kernel(void(reads(float32, 2), INSTANCES, reads(float64), writes(float64), writes(int32, 2)), **LEAN)
 def fill_oaa_ranks(W: Array, instances: Instances, base: Array, scores: Array, ranked: Array) -> None:
+    """Rank the classes for each instance."""
     for i in range(ranked.shape[0]):
         score_all(W, instances, i, base, scores, np.uint64(0))
         fill_top_k(scores, ranked[i])

@@ -68,8 +68,10 @@ def rank_paths(
 
 @helper()
 def hear_node(lists: ClassLists, j: Any, odds: float, space: RankingSpace, n_met: int) -> int:
-    """Add P(node) share(class | node) to the scores of the first classes of a node; returns the number of scored
-    classes."""
+    """Add P(node) share(class | node) to the scores of the first classes of a node.
+
+    Returns the number of scored classes.
+    """
     total = lists.totals[j]
     for e in range(lists.starts[j], min(lists.starts[j + 1], lists.starts[j] + MOST_LISTED)):
         c = lists.classes[e]

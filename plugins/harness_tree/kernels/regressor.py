@@ -181,8 +181,10 @@ def move_regressor(
 
 @helper()
 def clear_slot(weights: Weights, slot: Any) -> None:
-    """Reset the weights of a slot. A hashed table has nothing to reset, since the next user of the slot has another
-    uid."""
+    """Reset the weights of a slot.
+
+    A hashed table has nothing to reset, since the next user of the slot has another uid.
+    """
     first = np.uint64(slot) * weights.stride
     for at in range(first, first + weights.stride):
         weights.table[at, 0] = np.float32(0.0)

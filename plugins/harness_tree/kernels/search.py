@@ -84,6 +84,7 @@ def ranking_space(room: int, n_classes: int) -> RankingSpace:
 
 @helper()
 def put(space: RankingSpace, size: int, odds: float, j: Any) -> int:
+    """Add node j to the heap of open nodes; return the new size."""
     at = size
     while at > 0 and space.odds[(at - 1) >> 1] < odds:
         space.odds[at], space.open[at] = space.odds[(at - 1) >> 1], space.open[(at - 1) >> 1]
@@ -94,6 +95,7 @@ def put(space: RankingSpace, size: int, odds: float, j: Any) -> int:
 
 @helper()
 def take_first(space: RankingSpace, size: int) -> int:
+    """Remove the node with the highest odds from the heap; return the new size."""
     size -= 1
     odds, j, at = space.odds[size], space.open[size], 0
     while 2 * at + 1 < size:

@@ -55,11 +55,11 @@ def test_a_worker_survives_a_job_that_crashes_itself(shared, client, name, statu
 
 
 def test_long_phases_are_reported_with_the_worker(shared):
-    told = []
-    for _ in shared.run([job("hang", timeout=1.5)], on_phase=lambda _, phase, worker: told.append((phase, worker))):
+    phases = []
+    for _ in shared.run([job("hang", timeout=1.5)], on_phase=lambda _, phase, worker: phases.append((phase, worker))):
         pass
-    assert [phase for phase, _ in told] == ["start", "working"]
-    assert {worker.partition(" ")[0] for _, worker in told} <= {"one", "two"}
+    assert [phase for phase, _ in phases] == ["start", "working"]
+    assert {worker.partition(" ")[0] for _, worker in phases} <= {"one", "two"}
 
 
 def test_nothing_of_a_job_is_left_when_the_run_is_aborted(shared, marked):

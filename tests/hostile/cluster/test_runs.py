@@ -93,20 +93,20 @@ def test_harness_status_shows_a_running_cluster_run(workspace, cluster):
         return subprocess.run(command, **where, capture_output=True, text=True, check=False).stdout
 
     def at_work():
-        told = status("--json")
-        run = told and json.loads(told)["run"]
+        printed = status("--json")
+        run = printed and json.loads(printed)["run"]
         return run and [trial["phase"] for trial in run["running"]] == ["warm-up", "warm-up"]
 
     command = ("hangs", "--trials", 5, "--timeout", 300, "--out", "watched", "--on", cluster.address)
     with workspace.start(*command) as running:
         try:
             wait_until(at_work, "both workers to be at it", 120)
-            told = status()
+            printed = status()
         finally:
             running.send_signal(signal.SIGINT)
             running.communicate(timeout=60)
-    assert_names(told, "0", "5", "2", "trials")
-    rows = sorted(line.split() for line in told.splitlines() if "hangs on" in line)
+    assert_names(printed, "0", "5", "2", "trials")
+    rows = sorted(line.split() for line in printed.splitlines() if "hangs on" in line)
     assert [row[0] for row in rows] == ["one", "two"]
     assert NO_RUN in status()
 
@@ -136,9 +136,9 @@ def test_times_are_compared_within_one_kind_of_machine(workspace, cluster):
     assert {len(of_number) for of_number in kinds.values()} == {1}
     n_trials = [sum(kind in of_number for of_number in kinds.values()) for kind in set.union(*kinds.values())]
     assert len(n_trials) == 2
-    told = " ".join(done.stdout.split())
-    assert_names(told, f"{2 * max(n_trials)}", "12")
-    assert_names(told, "ran")
+    printed = " ".join(done.stdout.split())
+    assert_names(printed, f"{2 * max(n_trials)}", "12")
+    assert_names(printed, "ran")
 
 
 def test_a_local_cluster_is_started_and_stopped(workspace, marked):

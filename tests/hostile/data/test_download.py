@@ -45,12 +45,12 @@ def refusal(get, *paths, **more):
 
 def test_a_complete_file_is_stored_with_its_source(web, get, behaviours, tmp_path):
     web["/file"] = behaviours.ranged(CONTENT)
-    told = []
-    done = get(on_bytes=lambda name, received, total: told.append((name, received, total)))
+    progress = []
+    done = get(on_bytes=lambda name, received, total: progress.append((name, received, total)))
     assert done.path.read_bytes() == CONTENT
     assert done.url == web.url("/file")
-    assert told[-1] == ("file", len(CONTENT), len(CONTENT))
-    assert [received for _, received, _ in told] == sorted(received for _, received, _ in told)
+    assert progress[-1] == ("file", len(CONTENT), len(CONTENT))
+    assert [received for _, received, _ in progress] == sorted(received for _, received, _ in progress)
     assert names(tmp_path) == ["file", "file.from"]
 
 
@@ -58,7 +58,7 @@ def test_a_complete_and_correct_file_is_not_requested_again(web, get, behaviours
     web["/file"] = behaviours.ranged(CONTENT)
     first = get()
     assert get() == first
-    assert len(web.asked("/file")) == 1
+    assert len(web.requests_of("/file")) == 1
 
 
 def test_a_changed_file_is_downloaded_again(web, get, behaviours):
@@ -82,7 +82,7 @@ def test_a_compressed_file_stays_compressed_even_with_a_content_encoding(web, ge
     packed = gzip.compress(CONTENT, mtime=0)
     web["/file"] = lambda request: request.send(packed, Content_Encoding="gzip")
     assert get(sha256=hashlib.sha256(packed).hexdigest()).path.read_bytes() == packed
-    assert web.asked("/file")[0]["Accept-Encoding"] == "identity"
+    assert web.requests_of("/file")[0]["Accept-Encoding"] == "identity"
 
 
 def test_a_file_without_a_known_hash_is_accepted(web, get, behaviours):
@@ -96,7 +96,7 @@ def test_a_file_without_a_known_hash_is_accepted(web, get, behaviours):
 def test_an_interrupted_download_resumes(web, get, behaviours):
     web["/file"] = behaviours.breaking_off(CONTENT, times=2)
     assert get().path.read_bytes() == CONTENT
-    ranges = [headers.get("Range") for headers in web.asked("/file")]
+    ranges = [headers.get("Range") for headers in web.requests_of("/file")]
     assert ranges == [None, f"bytes={len(CONTENT) // 2}-", f"bytes={len(CONTENT) * 3 // 4}-"]
     assert all("; retrying" in trouble for trouble in get.troubles)
     assert len(get.troubles) == 2
@@ -107,8 +107,8 @@ def test_a_later_attempt_resumes_where_the_earlier_one_stopped(web, get, behavio
     once = Patience(attempts=1)
     refusal(get, patience=once)
     assert get(patience=once).path.read_bytes() == CONTENT
-    assert web.asked("/file")[1]["Range"] == f"bytes={len(CONTENT) // 2}-"
-    assert web.asked("/file")[1]["If-Range"] == '"1"'
+    assert web.requests_of("/file")[1]["Range"] == f"bytes={len(CONTENT) // 2}-"
+    assert web.requests_of("/file")[1]["If-Range"] == '"1"'
 
 
 def test_a_server_without_ranges_sends_the_whole_file_again(web, get, behaviours):
@@ -122,7 +122,7 @@ def test_a_server_without_ranges_sends_the_whole_file_again(web, get, behaviours
 
     web["/file"] = forgetful
     assert get().path.read_bytes() == CONTENT
-    assert web.asked("/file")[1]["Range"] == "bytes=1000-"
+    assert web.requests_of("/file")[1]["Range"] == "bytes=1000-"
 
 
 def test_parts_of_two_versions_are_not_joined(web, get, behaviours):
@@ -145,7 +145,7 @@ def test_a_part_from_another_server_is_not_resumed(web, get, behaviours):
     web["/file"] = behaviours.breaking_off(bytes(len(CONTENT)), times=9)
     web["/mirror"] = behaviours.ranged(CONTENT)
     assert get("/file", "/mirror", patience=Patience(attempts=1)).url == web.url("/mirror")
-    assert "Range" not in web.asked("/mirror")[0]
+    assert "Range" not in web.requests_of("/mirror")[0]
 
 
 def test_an_interrupted_download_is_resumed_before_mirrors_are_tried(web, get, behaviours):
@@ -153,8 +153,8 @@ def test_an_interrupted_download_is_resumed_before_mirrors_are_tried(web, get, b
     web["/mirror"] = behaviours.breaking_off(CONTENT, times=1)
     refusal(get, "/file", "/mirror", patience=Patience(attempts=1))
     assert get("/file", "/mirror").url == web.url("/mirror")
-    assert web.asked("/mirror")[1]["Range"] == f"bytes={len(CONTENT) // 2}-"
-    assert len(web.asked("/file")) == 1
+    assert web.requests_of("/mirror")[1]["Range"] == f"bytes={len(CONTENT) // 2}-"
+    assert len(web.requests_of("/file")) == 1
 
 
 def test_servers_that_send_nothing_do_not_discard_received_parts(web, get, behaviours):
@@ -162,14 +162,14 @@ def test_servers_that_send_nothing_do_not_discard_received_parts(web, get, behav
     web["/mirror"] = lambda request: request.send(b"", 404)
     refusal(get, "/file", "/mirror", patience=Patience(attempts=1))
     assert get("/file", "/mirror").path.read_bytes() == CONTENT
-    assert web.asked("/file")[1]["Range"] == f"bytes={len(CONTENT) // 2}-"
+    assert web.requests_of("/file")[1]["Range"] == f"bytes={len(CONTENT) // 2}-"
 
 
 def test_a_complete_file_that_was_not_renamed_is_not_downloaded_again(web, get, behaviours, tmp_path):
     web["/file"] = behaviours.ranged(CONTENT)
     get().path.rename(tmp_path / "file.part")
     assert get().path.read_bytes() == CONTENT
-    assert web.asked("/file")[-1]["Range"] == f"bytes={len(CONTENT)}-"
+    assert web.requests_of("/file")[-1]["Range"] == f"bytes={len(CONTENT)}-"
 
 
 def test_a_part_longer_than_the_file_is_restarted(web, get, behaviours, tmp_path):
@@ -191,7 +191,7 @@ def test_wrong_content_is_rejected_and_set_aside(web, get, tmp_path):
     assert (tmp_path / "file.refused").read_bytes() == b"something else"
     assert "file" not in names(tmp_path)
     assert "file.part" not in names(tmp_path)
-    assert len(web.asked("/file")) == 1  # a retry would give the same
+    assert len(web.requests_of("/file")) == 1  # a retry would give the same
 
 
 def test_a_mirror_is_tried_when_the_first_server_sends_other_content(web, get, behaviours, tmp_path):
@@ -247,7 +247,7 @@ def test_a_missing_file_is_requested_once_and_then_from_its_mirror(web, get, beh
     web["/file"] = lambda request: request.send(b"", 404)
     web["/mirror"] = behaviours.ranged(CONTENT)
     assert get("/file", "/mirror").url == web.url("/mirror")
-    assert len(web.asked("/file")) == 1
+    assert len(web.requests_of("/file")) == 1
     assert get.troubles == [f"{web.url('/file')}: the server answered 404 Not Found"]
 
 
@@ -269,7 +269,7 @@ def test_a_silent_server_times_out(web, get):
     text = refusal(get, patience=Patience(silence_seconds=0.2, attempts=2, pause_seconds=0.01))
     over.set()
     assert_names(text, "0.2")
-    assert len(web.asked("/file")) == 2
+    assert len(web.requests_of("/file")) == 2
 
 
 def test_a_download_resumes_after_the_server_stalls(web, get, behaviours):
@@ -284,7 +284,7 @@ def test_a_download_resumes_after_the_server_stalls(web, get, behaviours):
     web["/file"] = stalling
     assert get(patience=Patience(silence_seconds=0.3, pause_seconds=0.01)).path.read_bytes() == CONTENT
     over.set()
-    assert web.asked("/file")[1]["Range"] == f"bytes={CHUNK_BYTES}-"
+    assert web.requests_of("/file")[1]["Range"] == f"bytes={CHUNK_BYTES}-"
     assert_names(get.troubles[0], "0.3")
 
 

@@ -121,12 +121,12 @@ def test_a_downloadable_dataset_is_described_with_every_address():
     assert error.command == "harness data fetch toy"
 
 
-@pytest.mark.parametrize(("obtain", "told"), [("a CD-ROM", "a CD-ROM"), ("", "these files:")])
-def test_a_dataset_that_the_user_must_provide_is_described(obtain, told):
+@pytest.mark.parametrize(("obtain", "message"), [("a CD-ROM", "a CD-ROM"), ("", "these files:")])
+def test_a_dataset_that_the_user_must_provide_is_described(obtain, message):
     files = (RawFile(name="a"), RawFile(name="b", urls=("https://one/b",)))
     error = missing_data(DatasetSpec(name="toy", load="m:f", files=files, obtain=obtain), "it is gone")
     assert str(error) == (
-        f"dataset 'toy': it is gone: it is made from {told}\n  a\n  b from https://one/b\n"
+        f"dataset 'toy': it is gone: it is made from {message}\n  a\n  b from https://one/b\n"
         "`harness data import toy FILE...` takes files that you have"
     )
     assert error.command == "harness data import toy FILE..."

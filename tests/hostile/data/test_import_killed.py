@@ -61,7 +61,7 @@ def check_whole(entry, *contents):
 
 
 RENAMES = {1: SOUND, 2: SOUND, 3: OTHER, 4: OTHER}
-"""What is found when an import of OTHER over SOUND is killed before its n-th rename."""
+"""State of the data home after an import of OTHER over SOUND was killed before its n-th rename."""
 
 
 @pytest.mark.parametrize("number", RENAMES)

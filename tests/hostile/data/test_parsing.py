@@ -82,16 +82,16 @@ def test_a_failed_parse_returns_the_reason_and_stores_nothing(parse, load, reaso
 
 
 @pytest.mark.parametrize(
-    ("culprit", "told"),
+    ("culprit", "expected"),
     [
         ("", "dataset 'mine'"),
         ("dataset 'mine'", "dataset 'mine'"),
         ("titles.csv, line 3", "dataset 'mine': titles.csv, line 3"),
     ],
 )
-def test_an_error_keeps_its_fields_and_names_the_dataset_once(parse, culprit, told):
+def test_an_error_keeps_its_fields_and_names_the_dataset_once(parse, culprit, expected):
     error, _ = parse("load_accusing", culprit=culprit)
-    assert (error.culprit, error.trouble, error.next_step) == (told, "is torn", "get it again")
+    assert (error.culprit, error.trouble, error.next_step) == (expected, "is torn", "get it again")
 
 
 def test_an_error_keeps_its_type(parse):

@@ -76,18 +76,18 @@ def pips_at_work():
 
 
 def test_a_missing_environment_is_an_error_with_the_build_command_if_building_is_off(place, session):
-    with pytest.raises(HarnessError) as told:
+    with pytest.raises(HarnessError) as printed:
         run("picky", "digits", trials=1, out=place / "none", build=False, plugins_dirs=session.folders, progress=False)
-    assert told.value.culprit == "learner 'picky'"
-    assert_names(told.value.next_step, "harness env build picky")
+    assert printed.value.culprit == "learner 'picky'"
+    assert_names(printed.value.next_step, "harness env build picky")
     assert not (place / "none").exists()
 
 
 def test_the_environment_of_an_inner_learner_is_required_too(place, session):
-    with pytest.raises(HarnessError) as told:
+    with pytest.raises(HarnessError) as printed:
         run("committee(picky)", "digits", out=place / "none", build=False, plugins_dirs=session.folders, progress=False)
-    assert told.value.culprit == "learner 'picky'"
-    assert_names(told.value.next_step, "harness env build picky")
+    assert printed.value.culprit == "learner 'picky'"
+    assert_names(printed.value.next_step, "harness env build picky")
 
 
 def test_a_group_builds_nothing_and_omits_learners_without_an_environment(place, session):
@@ -120,12 +120,12 @@ def test_a_terminated_build_leaves_no_files_and_no_pip(place):
 
 
 def test_a_failed_build_names_the_package_and_keeps_pips_output(place, session):
-    with pytest.raises(HarnessError) as told:
+    with pytest.raises(HarnessError) as printed:
         build_environments(["hopeless"], session, NullProgress())
-    assert_names(told.value.trouble, f"{PACKAGE}==98.7")
-    assert "learner 'hopeless'" in told.value.culprit
-    assert "No matching distribution" in told.value.next_step
-    assert_names(told.value.next_step, "harness env build")
+    assert_names(printed.value.trouble, f"{PACKAGE}==98.7")
+    assert "learner 'hopeless'" in printed.value.culprit
+    assert "No matching distribution" in printed.value.next_step
+    assert_names(printed.value.next_step, "harness env build")
     assert not [name for name in left_over() if not name.endswith(".failed")]
     (line,) = [line for line in describe_environments(session) if line.learners == ("hopeless",)]
     assert line.state == f"cannot: {PACKAGE}==98.7 could not be installed"
@@ -146,10 +146,10 @@ def test_all_selects_every_learner_with_separate_packages():
 
 def test_a_failed_build_does_not_prevent_the_others(place, session, monkeypatch):
     monkeypatch.setenv("HARNESS_DATA_HOME", str(place / "another home"))
-    with pytest.raises(HarnessError) as told:
+    with pytest.raises(HarnessError) as printed:
         build_environments(["hopeless", "picky"], session, NullProgress())
-    assert_names(told.value.trouble, "1", "environment")
-    assert_names(told.value.trouble, f"{PACKAGE}==98.7")
+    assert_names(printed.value.trouble, "1", "environment")
+    assert_names(printed.value.trouble, f"{PACKAGE}==98.7")
     states = {line.learners: line.state for line in describe_environments(session)}
     assert states["picky",] == "ready"
 
@@ -277,8 +277,8 @@ def test_a_damaged_environment_is_named_and_rebuilt_before_its_first_trial(resul
     again = run("picky", "digits", trials=1, out=place / "damaged", plugins_dirs=session.folders)
     assert [record.status for record in again.records] == ["ok"], again.records[0].message
     assert "ImportError" not in file.read_text()
-    told = capsys.readouterr().err
-    assert f"{PACKAGE}.py is not as it was installed" in told
+    printed = capsys.readouterr().err
+    assert f"{PACKAGE}.py is not as it was installed" in printed
 
 
 @pytest.mark.parametrize("how", ["missing", "without RECORD"])

@@ -144,11 +144,11 @@ def test_output_of_a_preload_is_not_read_as_a_response(marked, folder, nothing_l
 def test_only_real_compilation_is_reported_and_once(marked, folder, nothing_left, does, expected):
     source = f"import logging\nlog = logging.getLogger('{KERNEL_LOGGER}')\n{does}\n{does}\n"
     (folder / "compiled.py").write_text(source)
-    told = []
+    answers = []
     with LocalExecutor() as executor:
-        executor.prepare(Workplace({"": ("compiled",)}, path=(str(folder),)), lambda: told.append(True))
+        executor.prepare(Workplace({"": ("compiled",)}, path=(str(folder),)), lambda: answers.append(True))
         assert run(executor, "answer", value=1).status == "ok"
-    assert told == expected
+    assert answers == expected
 
 
 def test_a_preload_that_never_ends_is_named_and_skipped(marked, folder, nothing_left, monkeypatch):

@@ -57,11 +57,11 @@ def test_files_written_by_scikit_learn_are_read_alike(tmp_path):
 
 def test_chunk_size_does_not_change_the_rows(monkeypatch):
     text = "".join(f"{i % 3} {i % 5}:1 7:{i}\n# {i}\n" for i in range(200))
-    whole = read(text)
+    full = read(text)
     patch_internal(monkeypatch, "CHUNK_BYTES", 50)
     pieces = read(text)
-    assert whole.labels == pieces.labels
-    assert (whole.X != pieces.X).nnz == 0
+    assert full.labels == pieces.labels
+    assert (full.X != pieces.X).nnz == 0
 
 
 def test_comments_query_ids_blank_lines_and_a_byte_order_mark_are_ignored():

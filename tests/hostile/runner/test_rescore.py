@@ -166,15 +166,15 @@ def test_metrics_that_need_a_clock_are_rejected(folder):
 
 def test_changed_data_is_rejected(folder):
     record = replace(read_records(folder)[0], fingerprint="0" * 64)
-    asked = []
+    calls = []
 
     def prepare(dataset):
-        asked.append((dataset.entry.spec.name, dataset.params["classes"]))
+        calls.append((dataset.entry.spec.name, dataset.params["classes"]))
         return read_header(find_data(read_records(folder)[0], CATALOG, never))
 
     with pytest.raises(DataError, match=naming("few", "000000000000")):
         find_data(record, CATALOG, prepare)
-    assert asked == [("topics", 15)]
+    assert calls == [("topics", 15)]
 
 
 def test_derived_data_is_rebuilt_from_its_record(make_record):
@@ -203,11 +203,11 @@ def as_file(array):
     return buffer.getvalue()
 
 
-def put(folder, path, content, *, told=True):
-    """Put other ranks in the place of a trial's; where `told`, with a record that knows their checksum."""
+def put(folder, path, content, *, is_recorded=True):
+    """Replace the ranks of a trial; with `is_recorded`, its record has their checksum."""
     path.unlink()
     path.write_bytes(content)
-    if told:
+    if is_recorded:
         with open_store(folder) as store:
             store.append(replace(store.records[path.stem], ranks_crc32=checksum_of(content)))
 
@@ -215,7 +215,7 @@ def put(folder, path, content, *, told=True):
 def test_missing_and_damaged_ranks_are_named(folder):
     record = read_records(folder)[0]
     path = folder / "ranks" / f"{record.key}.npy"
-    put(folder, path, b"rubbish", told=False)
+    put(folder, path, b"rubbish", is_recorded=False)
     with pytest.raises(HarnessError, match=naming("checksum")):
         run(folder, "r7")
     put(folder, path, b"rubbish")

@@ -45,8 +45,8 @@ def test_changing_parameters_leaves_the_original_blueprint():
 
 
 def test_a_trial_survives_pickling(tmp_path):
-    whole = trial("sklearn.svm:LinearSVC", keep_in(tmp_path / "d", texts()), params={"C": (1, 2.5), "x": {1: None}})
-    assert pickle.loads(pickle.dumps(whole)) == whole
+    full = trial("sklearn.svm:LinearSVC", keep_in(tmp_path / "d", texts()), params={"C": (1, 2.5), "x": {1: None}})
+    assert pickle.loads(pickle.dumps(full)) == full
 
 
 class Plain:

@@ -52,11 +52,11 @@ def test_dense_rows_are_the_same_rows(numbered):
 
 def test_tuning_sees_no_test_row(numbered):
     one = trial("Ranking", numbered, representation="raw")
-    whole = parts_of(one)
+    full = parts_of(one)
     validation = validation_parts_of(one, QUARTER)
     seen = [*rows_of(validation.train.X), *rows_of(validation.X_test)]
-    assert sorted(seen) == sorted(rows_of(whole.train.X))
-    assert not set(seen) & set(rows_of(whole.X_test))
+    assert sorted(seen) == sorted(rows_of(full.train.X))
+    assert not set(seen) & set(rows_of(full.X_test))
     assert len(rows_of(validation.X_test)) == round(0.25 * len(seen))
 
 

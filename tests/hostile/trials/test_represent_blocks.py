@@ -47,13 +47,13 @@ def as_lists(matrix):
 @pytest.mark.parametrize("kind", WEIGHTINGS)
 def test_blocks_give_the_same_result_as_the_whole(kind, data_folder, tmp_path, monkeypatch):
     blueprint = Blueprint(f"harness_representations.weights:{kind}", {})
-    whole = represent_into(tmp_path / "whole", data_folder, blueprint)
+    full = represent_into(tmp_path / "whole", data_folder, blueprint)
     monkeypatch.setenv("HARNESS_LARGE_BYTES", "1")
     patch_internal(monkeypatch, "represent.BLOCK_ROWS", 7)
     patch_internal(monkeypatch, "represent.keep_represented", None)  # not by way of the whole
     blocks = represent_into(tmp_path / "blocks", data_folder, blueprint)
-    assert as_lists(blocks.train) == as_lists(whole.train)
-    assert as_lists(blocks.test) == as_lists(whole.test)
+    assert as_lists(blocks.train) == as_lists(full.train)
+    assert as_lists(blocks.test) == as_lists(full.test)
     assert blocks.train.indices.dtype == np.int32
     assert blocks.train.data.dtype == np.float32
     assert blocks.seconds > 0

@@ -59,18 +59,18 @@ class Telling:
 
     classes_ = np.arange(3)
 
-    def __init__(self, told):
-        self.told = told
+    def __init__(self, scores_given):
+        self.scores_given = scores_given
 
     def rank(self, X, k):
         return np.tile(np.arange(3, dtype=np.int32)[:k], (X.shape[0], 1))
 
     def scores(self, X, ranks):
-        return self.told
+        return self.scores_given
 
 
 @pytest.mark.parametrize(
-    ("told", "complaint"),
+    ("scores_given", "complaint"),
     [
         (np.zeros((1, 3)), "shape"),
         (np.zeros((2, 2), np.int64), "int64"),
@@ -78,9 +78,9 @@ class Telling:
         (np.array([[1.0, 0.0], [0.0, 0.5]]), "rise"),
     ],
 )
-def test_invalid_scores_are_named(told, complaint):
+def test_invalid_scores_are_named(scores_given, complaint):
     with pytest.raises(ContractError, match=complaint):
-        scores_of(Telling(told), X=DATA.X[:2])
+        scores_of(Telling(scores_given), X=DATA.X[:2])
 
 
 @pytest.mark.parametrize("places", [None, np.ones((4, 3), np.int32)])

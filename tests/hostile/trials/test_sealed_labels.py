@@ -61,7 +61,7 @@ def r1_of(executor, header, way, **params):
 
 
 def hides_folders():
-    """Whether a process of this machine can hide folders from itself."""
+    """True if a process of this machine can hide folders from itself."""
     child = os.fork()
     if child == 0:
         os._exit(0 if SYSTEM.hide_folders([], []) else 1)

@@ -320,14 +320,14 @@ def test_the_description_of_tuning_is_equal_for_all_seeds(header):
     trials = planned(header, drawn)
     tuned = [trial for trial in trials if trial.label == "pa"]
     assert tuned[0].tuning_plan.candidates != tuned[1].tuning_plan.candidates
-    told = "tuned C={'log': False, 'low': 0.1, 'high': 10.0}; r1 on holdout:0.1; 3 by chance; 9 s"
-    assert [trial.to_tune for trial in tuned] == [told, told]
+    message = "tuned C={'log': False, 'low': 0.1, 'high': 10.0}; r1 on holdout:0.1; 3 by chance; 9 s"
+    assert [trial.to_tune for trial in tuned] == [message, message]
     assert {trial.to_tune for trial in trials if trial.label == "small"} == {""}
     assert planned(header, {"params": {"pa": {"C": [1, 2]}}})[0].to_tune == "tuned C=[1, 2]; r1 on holdout:0.1"
 
 
 @pytest.mark.parametrize(
-    ("tune", "told"),
+    ("tune", "message"),
     [
         ({"params": {"no": {"C": [1]}}}, r"tune\.params\.no matches no learner of this run \(pa, small\)"),
         ({"params": {"pa": {"D": [1]}}}, r"tune: learner 'pa' has no parameter 'D'"),
@@ -343,6 +343,6 @@ def test_the_description_of_tuning_is_equal_for_all_seeds(header):
         ({"params": {"pa": {"C": [1]}}, "time": "soon"}, "a time such as 90s"),
     ],
 )
-def test_an_invalid_tune_table_is_rejected_before_any_trial(header, tune, told):
-    with pytest.raises(HarnessError, match=told):
+def test_an_invalid_tune_table_is_rejected_before_any_trial(header, tune, message):
+    with pytest.raises(HarnessError, match=message):
         planned(header, tune)

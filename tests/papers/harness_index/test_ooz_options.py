@@ -21,10 +21,10 @@ def test_with_keep_scored_a_row_has_no_unscored_edges(problem, stored, step):
 def test_the_lightest_edge_is_dropped_first():
     start = Model(np.array([[0.0, 0.5, 0.2]]), np.array([0.3]))
     problem = Problem(np.ones((1, 1), np.float32), [[0]], np.zeros(1, np.int64), 3, k=0)
-    whole, cut = (train(problem, NEW._replace(degree=2, stored=stored), start=start) for stored in (3, 2))
-    np.testing.assert_allclose(whole.W, [[0.1, 0.5, 0.2]], rtol=1e-6)
+    full, cut = (train(problem, NEW._replace(degree=2, stored=stored), start=start) for stored in (3, 2))
+    np.testing.assert_allclose(full.W, [[0.1, 0.5, 0.2]], rtol=1e-6)
     np.testing.assert_allclose(cut.W, [[0.0, 0.5, 0.2]], rtol=1e-6)
-    np.testing.assert_allclose(cut.free, whole.free)
+    np.testing.assert_allclose(cut.free, full.free)
 
 
 GENEROUS = [step._replace(extra=1.0, rate=0.6, margin=2.0) for step in (NEW, OLD)]
@@ -78,7 +78,7 @@ def test_one_label_cannot_use_the_source_of_a_second(step):
 def test_weight_of_dropped_edges_goes_to_the_true_class_on_request():
     start = Model(np.array([[0.2, 0.11, 0.0]]), np.zeros(1))
     problem = Problem(np.ones((1, 1), np.float32), [[0]], np.zeros(1, np.int64), 3)
-    lost, given = (train(problem, NEW._replace(least=0.05, transfers=told), start=start) for told in (False, True))
+    lost, given = (train(problem, NEW._replace(least=0.05, transfers=moves), start=start) for moves in (False, True))
     np.testing.assert_allclose(lost.W, [[0.3, 0, 0]], rtol=1e-6)  # 0.1 was shifted, 0.01 was left
     np.testing.assert_allclose(given.W, [[0.31, 0, 0]], rtol=1e-6)
 

@@ -45,7 +45,7 @@ class Model:
 
 @st.composite
 def problems(draw):
-    """Draw values and rates with exact sums, so that ties are exact; any number of labels."""
+    """Draw values and rates with exact sums, so ties are exact; any number of labels."""
     n, n_features, n_classes = draw(st.integers(1, 10)), draw(st.integers(1, 6)), draw(st.integers(1, 4))
     X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES))
     single = hnp.arrays(np.int64, n, elements=st.integers(0, n_classes - 1)).map(lambda y: np.eye(n_classes)[y] > 0)

@@ -168,18 +168,18 @@ def test_bad_parameters_raise_an_error(learner, message):
 
 def test_a_share_of_one_keeps_all_weights():
     X, y = data()
-    whole = PA(random_state=5).fit(X, y)
+    full = PA(random_state=5).fit(X, y)
     kept = Sparsify(learner=PA(random_state=5), share=1.0).fit(X, y)
-    assert_array_equal(kept.rank(X, 5), whole.rank(X, 5))
-    assert kept.index_size_ == whole.index_size_
+    assert_array_equal(kept.rank(X, 5), full.rank(X, 5))
+    assert kept.index_size_ == full.index_size_
 
 
 @pytest.mark.parametrize("inside", [PA(random_state=0), Perceptron(random_state=0)], ids=["index", "coef"])
 def test_sparsify_keeps_the_share_and_smaller_shares_are_subsets(inside):
     X, y = data()
-    whole = Sparsify(learner=inside, share=1.0).fit(X, y).index_size_
+    full = Sparsify(learner=inside, share=1.0).fit(X, y).index_size_
     few, many = (Sparsify(learner=inside, share=share).fit(X, y) for share in (0.2, 0.5))
-    assert (few.index_size_, many.index_size_) == (int(0.2 * whole), int(0.5 * whole))
+    assert (few.index_size_, many.index_size_) == (int(0.2 * full), int(0.5 * full))
     if hasattr(few.learner_, "coef_"):
         assert np.all((few.learner_.coef_ == 0) | (few.learner_.coef_ == many.learner_.coef_))
 

@@ -152,10 +152,10 @@ def test_a_rejected_wider_batch_changes_nothing():
 def test_sparsify_keeps_the_share_after_each_batch():
     X, y = data()
     thin = Sparsify(PA(random_state=0), share=0.5).partial_fit(X[:100], y[:100])
-    whole = PA(random_state=0).partial_fit(X[:100], y[:100])
-    assert thin.index_size_ == whole.index_size_ // 2
-    whole.keep_largest(0.5).partial_fit(X[100:], y[100:]).keep_largest(0.5)
-    assert_array_equal(thin.partial_fit(X[100:], y[100:]).rank(X, 8), whole.rank(X, 8))
+    full = PA(random_state=0).partial_fit(X[:100], y[:100])
+    assert thin.index_size_ == full.index_size_ // 2
+    full.keep_largest(0.5).partial_fit(X[100:], y[100:]).keep_largest(0.5)
+    assert_array_equal(thin.partial_fit(X[100:], y[100:]).rank(X, 8), full.rank(X, 8))
 
 
 @pytest.mark.parametrize(

@@ -139,9 +139,9 @@ def test_list_columns_become_several_labels_or_a_vector(call_reader):
 def test_the_commit_is_looked_up_unless_given_as_the_revision(call_reader, server):
     found = call_reader("stamp_hf", path="shop/titles")
     assert found.startswith(COMMIT)
-    asked = len(server.asked)
+    before = len(server.requests)
     assert call_reader("stamp_hf", path="shop/titles", revision=COMMIT, text="words") == found
-    assert len(server.asked) == asked
+    assert len(server.requests) == before
 
 
 @pytest.mark.parametrize(

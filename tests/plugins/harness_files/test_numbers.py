@@ -40,7 +40,7 @@ def test_a_cell_that_is_not_a_number_raises_an_error_with_its_line_and_column(wr
 
 
 @pytest.mark.parametrize(
-    ("content", "asked", "told"),
+    ("content", "options", "message"),
     [
         ("p,q\n1,2\n", {}, "which column holds the label\\? Columns: 'p', 'q'"),
         (PLAIN, {"features": "depth"}, "no column 'depth' for the features"),
@@ -50,9 +50,9 @@ def test_a_cell_that_is_not_a_number_raises_an_error_with_its_line_and_column(wr
         ("p,class\n", {}, "holds no rows"),
     ],
 )
-def test_a_missing_label_or_feature_column_raises_an_error_that_lists_the_columns(write, content, asked, told):
-    with pytest.raises(DataError, match=told):
-        load(path=write("t.csv", content), **asked)
+def test_a_missing_label_or_feature_column_raises_an_error_that_lists_the_columns(write, content, options, message):
+    with pytest.raises(DataError, match=message):
+        load(path=write("t.csv", content), **options)
 
 
 def test_rows_without_a_label_are_dropped_and_counted_on_request(write):

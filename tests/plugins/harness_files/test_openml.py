@@ -95,10 +95,10 @@ def test_no_pickle_is_written_or_read(tmp_path):
 
 
 def test_the_stamp_depends_on_the_dataset_number_alone_and_needs_no_request(server):
-    asked = len(server.asked)
+    before = len(server.requests)
     assert stamp_openml(path=7, features="x") == stamp_openml(path=7)
     assert stamp_openml(path=7) != stamp_openml(path=8)
-    assert len(server.asked) == asked
+    assert len(server.requests) == before
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from internals import checked
 CLASSES, ROWS = 9, 60
 
 
-def whole(several=False):
+def full(several=False):
     """Return a dataset in which row i has only feature i, and class c is below node 1 + c % 3."""
     y = np.arange(ROWS) % CLASSES
     if several:
@@ -35,11 +35,11 @@ sizes = st.integers(2, CLASSES)
 @given(sizes, sizes, st.integers(0, 20), st.booleans())
 def test_a_sample_of_fewer_classes_is_nested_and_keeps_all_their_rows(few, many, seed, several):
     few, many = sorted((few, many))
-    small, large = (load(dataset=whole(several), classes=size, seed=seed) for size in (few, many))
+    small, large = (load(dataset=full(several), classes=size, seed=seed) for size in (few, many))
     assert (len(small.class_names), len(large.class_names)) == (few, many)
     assert set(small.class_names) <= set(large.class_names)
     assert set(rows_of(small)) <= set(rows_of(large))
-    everything = whole(several)
+    everything = full(several)
     kept = [everything.class_names.index(name) for name in small.class_names]
     labels = everything.y.toarray()[:, kept] if several else np.eye(CLASSES, dtype=int)[everything.y][:, kept]
     assert rows_of(small) == np.flatnonzero(labels.any(axis=1)).tolist()
@@ -50,7 +50,7 @@ def test_a_sample_of_fewer_classes_is_nested_and_keeps_all_their_rows(few, many,
 @given(st.integers(CLASSES, ROWS), st.integers(CLASSES, ROWS), st.integers(0, 20), st.booleans())
 def test_a_sample_of_fewer_rows_is_nested_and_keeps_every_class(few, many, seed, several):
     few, many = sorted((few, many))
-    small, large = (load(dataset=whole(several), examples=size, seed=seed) for size in (few, many))
+    small, large = (load(dataset=full(several), examples=size, seed=seed) for size in (few, many))
     assert (small.X.shape[0], large.X.shape[0]) == (few, many)
     assert set(rows_of(small)) <= set(rows_of(large))
     counts = np.asarray(small.y.sum(axis=0)).ravel() if several else np.bincount(small.y, minlength=CLASSES)
@@ -59,7 +59,7 @@ def test_a_sample_of_fewer_rows_is_nested_and_keeps_every_class(few, many, seed,
 
 @given(sizes, st.integers(0, 20))
 def test_the_taxonomy_is_pruned_to_the_paths_of_the_sampled_classes(size, seed):
-    data = checked("sub", load(dataset=whole(), classes=size, seed=seed))
+    data = checked("sub", load(dataset=full(), classes=size, seed=seed))
     tree = data.taxonomy
     names = [tree.node_names[node] for node in tree.class_node]
     assert names == [f"n{'abcdefghi'.index(name) + 4}" for name in data.class_names]
@@ -70,7 +70,7 @@ def test_the_taxonomy_is_pruned_to_the_paths_of_the_sampled_classes(size, seed):
 
 
 def test_splits_keep_the_sampled_rows_and_empty_splits_are_removed():
-    data = checked("sub", load(dataset=whole(), classes=4, seed=1))
+    data = checked("sub", load(dataset=full(), classes=4, seed=1))
     rows = np.array(rows_of(data))
     train, test = data.splits["given"]
     assert (rows[train] < 40).all()
@@ -83,12 +83,12 @@ PINNED = ("ach", [0, 2, 7, 16, 34, 52])
 
 
 def test_a_seed_always_draws_the_same_sample():
-    data = load(dataset=whole(), classes=3, examples=6, seed=7)
+    data = load(dataset=full(), classes=3, examples=6, seed=7)
     assert ("".join(data.class_names), rows_of(data)) == PINNED
 
 
 def test_the_description_names_the_sample_and_its_source():
-    assert load(dataset=whole(), classes=3, examples=6).found == "6 of 60 rows, 3 of 9 classes; inside: all"
+    assert load(dataset=full(), classes=3, examples=6).found == "6 of 60 rows, 3 of 9 classes; inside: all"
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_the_description_names_the_sample_and_its_source():
 )
 def test_a_sample_size_out_of_range_raises_an_error(options, trouble):
     with pytest.raises(DataError) as caught:
-        load(dataset=whole(), **options)
+        load(dataset=full(), **options)
     assert trouble in str(caught.value)
 
 
 def test_group_and_time_columns_keep_the_values_of_the_sampled_rows():
     codes = np.arange(6)
-    whole = Dataset(None, codes % 2, ("a", "b"), texts=list("uvwxyz"), groups={"who": codes}, times={"when": codes})
-    part = load(dataset=whole, examples=3, seed=1)
+    full = Dataset(None, codes % 2, ("a", "b"), texts=list("uvwxyz"), groups={"who": codes}, times={"when": codes})
+    part = load(dataset=full, examples=3, seed=1)
     drawn = ["uvwxyz".index(text) for text in part.texts]
     assert part.groups["who"].tolist() == part.times["when"].tolist() == drawn

@@ -96,7 +96,7 @@ def test_words_below_min_df_are_dropped(write):
 
 
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("header", "message"),
     [
         ("Title,Category,n", "text from 'Title', label from 'Category'"),
         ("text,title,class", "text from 'text', label from 'class'"),
@@ -108,13 +108,13 @@ def test_words_below_min_df_are_dropped(write):
         ("file name,Text,Job Title,label", "text from 'Text', label from 'label'"),
     ],
 )
-def test_columns_with_common_names_are_detected_and_reported(write, header, told):
+def test_columns_with_common_names_are_detected_and_reported(write, header, message):
     rows = "".join(f"\n{','.join(f'{name}{row}' for name in header.split(','))}" for row in range(2))
-    assert told in load(path=write("t.csv", header + rows)).found
+    assert message in load(path=write("t.csv", header + rows)).found
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "wanted"),
     [
         ("foo,bar\nx,a\ny,b\n", "--set \"t.text='COLUMN'\" --set \"t.label='COLUMN'\""),
         ("title,body,label\nx,a,1\ny,b,2\n", "which column holds the text? Columns: 'title', 'body', 'label'"),
@@ -128,10 +128,10 @@ def test_columns_with_common_names_are_detected_and_reported(write, header, told
         ),
     ],
 )
-def test_columns_with_other_names_raise_an_error_that_asks_for_them(write, text, asked):
+def test_columns_with_other_names_raise_an_error_that_asks_for_them(write, text, wanted):
     with pytest.raises(DataError) as caught:
         load(path=write("t.csv", text))
-    assert asked in str(caught.value)
+    assert wanted in str(caught.value)
 
 
 def test_columns_are_chosen_by_name_number_or_several_at_once(write):
@@ -244,11 +244,11 @@ def test_numeric_times_are_ordered_by_value(write):
 
 
 @pytest.mark.parametrize(
-    ("when", "told"),
+    ("when", "message"),
     [("31/12/2023", "'when' has '31/12/2023': expected a time"), ("", "line 3: the column 'when', .* has no value")],
 )
-def test_times_without_an_order_raise_an_error(write, when, told):
-    with pytest.raises(DataError, match=told):
+def test_times_without_an_order_raise_an_error(write, when, message):
+    with pytest.raises(DataError, match=message):
         load(path=write("t.csv", f"text,label,when\nx,a,2024-01-01\ny,b,{when}\n"), time="when")
 
 

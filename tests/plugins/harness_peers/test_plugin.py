@@ -20,9 +20,11 @@ def test_no_other_tool_is_imported_in_the_host():
 def test_parameters_and_descriptions_are_read_from_source_without_import():
     for spec in harness_learners():
         assert read_parameters(spec.load) is not None, spec.name
-        told = read_docstring(spec.load)
+        docstring = read_docstring(spec.load)
         for name in read_parameters(spec.load):
-            assert f"    {name} : " in f"    {told}" or f"\n{name} : " in told, f"{spec.name}: {name} is not explained"
+            assert f"    {name} : " in f"    {docstring}" or f"\n{name} : " in docstring, (
+                f"{spec.name}: {name} is not explained"
+            )
 
 
 def test_each_learner_is_found_by_name():

@@ -44,9 +44,9 @@ def test_the_default_threshold_is_the_mean_row_length():
     X, y = disjunctions(n=300)
     learner = Winnow(random_state=0).fit(X, y)
     assert learner.theta_ == pytest.approx(X.sum(axis=1).mean())
-    told = Winnow(theta=learner.theta_, random_state=0).fit(X, y)
-    assert_array_equal(told.rank(X, 5), learner.rank(X, 5))
-    assert not hasattr(told, "theta_")
+    with_theta = Winnow(theta=learner.theta_, random_state=0).fit(X, y)
+    assert_array_equal(with_theta.rank(X, 5), learner.rank(X, 5))
+    assert not hasattr(with_theta, "theta_")
 
 
 def test_a_first_batch_without_features_gives_a_threshold_of_one():
@@ -110,8 +110,8 @@ def test_balanced_weights_grow_with_new_classes_and_features_and_are_saved(tmp_p
     assert as_edges(learner.rows_).classes.max() == 9
     learner.save(tmp_path / "model")
     assert_array_equal(Winnow.load(tmp_path / "model").rank(X, 5), learner.rank(X, 5))
-    whole = learner.index_size_
-    assert learner.keep_largest(0.5).index_size_ == whole // 2
+    full = learner.index_size_
+    assert learner.keep_largest(0.5).index_size_ == full // 2
 
 
 @pytest.mark.parametrize(

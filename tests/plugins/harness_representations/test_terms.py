@@ -76,10 +76,10 @@ def test_terms_absent_from_training_have_no_column():
 
 def test_block_size_does_not_change_counts(monkeypatch):
     rows = SCRIPTS * 50
-    whole = Chars().fit_transform(rows)
+    full = Chars().fit_transform(rows)
     monkeypatch.setattr(terms, "BLOCK_TEXTS", 7)
     monkeypatch.setattr(terms, "BLOCK_CODES", 40)
-    assert (Chars().fit_transform(Texts.of(rows)) != whole).nnz == 0
+    assert (Chars().fit_transform(Texts.of(rows)) != full).nnz == 0
 
 
 def test_no_texts_or_texts_without_terms_give_no_columns():
@@ -134,7 +134,7 @@ def test_a_span_covers_letters_that_became_several():
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "message"),
     [
         (lambda: Chars(ngrams="5:2"), r"ngrams='5:2': must be a length or a range of lengths from 1 on"),
         (lambda: Chars(ngrams=0), "ngrams=0"),
@@ -146,8 +146,8 @@ def test_a_span_covers_letters_that_became_several():
         (lambda: Hashed(of="bytes"), "of='bytes': must be one of words, chars"),
     ],
 )
-def test_an_invalid_parameter_raises_an_error_that_names_it(made, told):
-    with pytest.raises(ValueError, match=told):
+def test_an_invalid_parameter_raises_an_error_that_names_it(made, message):
+    with pytest.raises(ValueError, match=message):
         made().fit(["some text"])
 
 

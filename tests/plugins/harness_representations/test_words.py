@@ -59,6 +59,6 @@ def test_counts_equal_scikit_learns(texts):
 
 def test_block_size_does_not_change_counts(monkeypatch):
     texts = [" ".join(f"w{(i * j) % 17}" for j in range(i % 9)) for i in range(60)]
-    whole = count(texts)
+    full = count(texts)
     monkeypatch.setattr(terms, "BLOCK_TEXTS", 7)
-    assert count(texts) == whole
+    assert count(texts) == full

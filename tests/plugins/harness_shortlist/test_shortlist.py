@@ -44,13 +44,15 @@ def test_ranks_follow_the_candidate_scores_of_the_definition(seed, candidates, k
     learner = Shortlist(**settings).fit(X, y)
     ranked = learner.rank(X, k)
     scores = learner.scores(X, ranked)
-    for found, told, values in zip(ranked, scores, by_definition(learner, X, k), strict=True):
+    for found, found_scores, values in zip(ranked, scores, by_definition(learner, X, k), strict=True):
         named = [int(c) for c in found if c >= 0]
         assert len(named) == len(set(named)) == min(k, len(values))
         assert np.all(found[len(named) :] == -1)
-        assert np.all(told[len(named) :] == 0)
-        assert told[: len(named)] == pytest.approx([values[c] for c in named], abs=1e-4)
-        assert told[: len(named)] == pytest.approx(sorted(values.values(), reverse=True)[: len(named)], abs=1e-4)
+        assert np.all(found_scores[len(named) :] == 0)
+        assert found_scores[: len(named)] == pytest.approx([values[c] for c in named], abs=1e-4)
+        assert found_scores[: len(named)] == pytest.approx(
+            sorted(values.values(), reverse=True)[: len(named)], abs=1e-4
+        )
 
 
 def test_a_class_that_was_not_proposed_ranks_after_all_candidates():
@@ -114,8 +116,8 @@ def test_edges_touched_sums_proposer_and_evaluated_machines():
     read = 0
     for i, row in enumerate(learner.proposer_.rank(X, 3)):
         classes = [c for c in row if c >= 0]
-        asked = [*classes, *{int(learner.group_of_[c]) for c in classes}]
-        read += np.count_nonzero(W[asked][:, X[[i]].indices])
+        classes_read = [*classes, *{int(learner.group_of_[c]) for c in classes}]
+        read += np.count_nonzero(W[classes_read][:, X[[i]].indices])
     assert learner.edges_touched(X) == pytest.approx(learner.proposer_.edges_touched(X) + read / X.nnz)
     assert learner.index_size_ == learner.weights_.weights.size + learner.proposer_.index_size_
     assert learner.index_bytes_ > learner.proposer_.index_bytes_ + 8 * learner.weights_.weights.size

@@ -223,10 +223,10 @@ def test_the_dual_converges_to_the_primal_with_few_nonzero_duals(data, weights):
 def test_weights_at_or_below_the_threshold_are_dropped(data, weights):
     X, y = data()
     for learner in (SVM, CrammerSinger):
-        whole, thin = (learner(prune=prune, random_state=0).fit(X, y) for prune in (0.0, 0.1))
-        W = weights(whole)
+        full, thin = (learner(prune=prune, random_state=0).fit(X, y) for prune in (0.0, 0.1))
+        W = weights(full)
         assert_allclose(weights(thin), np.where(np.abs(W) > 0.1, W, 0), atol=1e-6)
-        assert thin.index_size_ < whole.index_size_
+        assert thin.index_size_ < full.index_size_
 
 
 def test_no_large_dense_matrix_is_allocated(data, monkeypatch):

@@ -161,9 +161,9 @@ def test_the_squared_norm_is_the_same_for_any_block_size(data, tree, monkeypatch
     training, _ = started(X, y, tree)
     training.run(np.random.default_rng(0), 1000)
     weights = training.class_weights()
-    whole = squared_length(weights, training.ordered)
+    full = squared_length(weights, training.ordered)
     monkeypatch.setattr(solver, "BLOCK_NUMBERS", 40)
-    assert squared_length(weights, training.ordered) == pytest.approx(whole, rel=1e-12)
+    assert squared_length(weights, training.ordered) == pytest.approx(full, rel=1e-12)
 
 
 def test_classes_tied_at_the_level_do_not_prevent_convergence():

@@ -47,9 +47,9 @@ def test_another_seed_gives_other_data():
 
 
 def test_chunk_size_does_not_change_the_data(monkeypatch):
-    whole = digest(make_directory(**SMALL))
+    full = digest(make_directory(**SMALL))
     monkeypatch.setattr(directory, "CHUNK_TOKENS", 777)
-    assert digest(make_directory(**SMALL)) == whole
+    assert digest(make_directory(**SMALL)) == full
 
 
 @settings(max_examples=30, deadline=None)
@@ -64,8 +64,8 @@ def test_chunk_size_does_not_change_the_data(monkeypatch):
 )
 def test_all_valid_parameters_give_data_of_the_requested_shape(classes, more, features, words, noise, confused, depth):
     rows = 2 * classes + more
-    asked = {"rows": rows, "classes": classes, "features": features, "words": words, "depth": depth}
-    data = make_directory(**asked, noise=noise, confused=confused)
+    params = {"rows": rows, "classes": classes, "features": features, "words": words, "depth": depth}
+    data = make_directory(**params, noise=noise, confused=confused)
     assert data.X.shape == (rows, features)
     assert np.bincount(data.y, minlength=classes).min() >= 2
     lengths = np.asarray(data.X.sum(axis=1)).ravel()

@@ -105,9 +105,9 @@ def test_many_blocks_and_classes_give_one_matrix(monkeypatch):
 
 
 def test_chunk_size_does_not_change_the_data(monkeypatch):
-    whole = digest(zipf.make_zipf(**SMALL))
+    full = digest(zipf.make_zipf(**SMALL))
     monkeypatch.setattr(zipf, "CHUNK_TOKENS", 777)
-    assert digest(zipf.make_zipf(**SMALL)) == whole
+    assert digest(zipf.make_zipf(**SMALL)) == full
 
 
 def test_the_task_is_learnable_but_not_without_error():

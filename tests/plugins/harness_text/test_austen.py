@@ -26,8 +26,8 @@ def reference(novels, singletons):
         for i in range(len(novel)):
             near = {o: novel[i + o] for o in (-3, -2, -1, 1, 2, 3) if 0 <= i + o < len(novel)}
             runs = [(-3, -2), (-2, -1), (-1, 1), (1, 2), (2, 3), (-3, -2, -1), (-2, -1, 1), (-1, 1, 2), (1, 2, 3)]
-            whole = [run for run in runs if all(o in near for o in run)]
-            rows.append(set(near.items()) | {(*run, *(near[o] for o in run)) for run in whole})
+            full = [run for run in runs if all(o in near for o in run)]
+            rows.append(set(near.items()) | {(*run, *(near[o] for o in run)) for run in full})
     everything = [feature for row in rows for feature in row]
     return rows if singletons else [{f for f in row if everything.count(f) > 1} for row in rows]
 

@@ -19,22 +19,22 @@ def story(topics, text, *, split="TRAIN", has_topics="YES", kind=""):
     )
 
 
-def whole(title, body):
+def page(title, body):
     return f"<TITLE>{title}</TITLE>\n<AUTHOR>By Nobody</AUTHOR>\n<DATELINE>SALVADOR - </DATELINE><BODY>{body}</BODY>"
 
 
 COLLECTION = {
     "reut2-000.sgm": PREAMBLE
-    + story("earn", whole("Profit up", "Profit rose at &lt;Foo Corp> Reuter\n&#3;"))
-    + story("grain wheat", whole("Wheat", "Wheat harvest"))
-    + story("grain wheat wheat", whole("Wheat", "Harvest"), split="TEST")
-    + story("", whole("Nothing", "Nothing at all")),
+    + story("earn", page("Profit up", "Profit rose at &lt;Foo Corp> Reuter\n&#3;"))
+    + story("grain wheat", page("Wheat", "Wheat harvest"))
+    + story("grain wheat wheat", page("Wheat", "Harvest"), split="TEST")
+    + story("", page("Nothing", "Nothing at all")),
     "reut2-001.sgm": PREAMBLE
     + story("earn", "<TITLE>Profit\n flash</TITLE>", kind=' TYPE="BRIEF"', split="TEST")
     + story("grain", "******grain&#127;shipments", kind=' TYPE="UNPROC"', split="TEST")
-    + story("earn", whole("Unused", "unused"), split="NOT-USED", has_topics="YES")
-    + story("gold", whole("Gold", "gold only trained"))
-    + story("earn", whole("Bypassed", "bypassed"), has_topics="BYPASS"),
+    + story("earn", page("Unused", "unused"), split="NOT-USED", has_topics="YES")
+    + story("gold", page("Gold", "gold only trained"))
+    + story("earn", page("Bypassed", "bypassed"), has_topics="BYPASS"),
 }
 
 
@@ -55,12 +55,12 @@ def read(text):
 
 
 def test_the_text_of_a_story_is_its_title_and_body():
-    (only,) = read(story("earn", whole("A title", "The body")))
+    (only,) = read(story("earn", page("A title", "The body")))
     assert only.text == "A title\nThe body"
 
 
 def test_entities_are_decoded_and_control_characters_separate_words():
-    (only,) = read(story("earn", whole("AT&amp;T", "&lt;Foo Corp> one&#127;two &#3;")))
+    (only,) = read(story("earn", page("AT&amp;T", "&lt;Foo Corp> one&#127;two &#3;")))
     assert only.text == "AT&T\n<Foo Corp> one two  "
 
 
@@ -137,7 +137,7 @@ def test_modapte90_keeps_all_labels_of_topics_in_both_parts(source):
 def test_r52_keeps_stories_with_one_topic_that_occurs_alone_in_both_parts(source, pack):
     with pytest.raises(DataError, match=naming("9", "1", "r52")):
         reuters.load_reuters21578(source=source, subset="r52")  # only earn is a single topic in both parts
-    more = story("gold", whole("Gold", "sold"), split="TEST") + story("grain", whole("Grain", "sown"))
+    more = story("gold", page("Gold", "sold"), split="TEST") + story("grain", page("Grain", "sown"))
     data = reuters.load_reuters21578(
         source=str(pack(raw_bytes(COLLECTION | {"reut2-002.sgm": more}), "more.tar.gz")), subset="r52"
     )

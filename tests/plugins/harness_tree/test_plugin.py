@@ -66,22 +66,22 @@ def test_the_rate_is_multiplied_by_decay_after_each_pass(kind, passes, moved):
 
 def test_only_a_filter_tree_stops_a_row_at_the_first_wrong_decision():
     features = np.eye(4)
-    whole = RandomTree(passes=1, random_state=0).fit(features, range(4))
+    full = RandomTree(passes=1, random_state=0).fit(features, range(4))
     halted = FilterTree(passes=1, random_state=0).fit(features, range(4))
     n_nodes, n_on_a_way = 3, 2
-    assert whole.index_size_ == n_nodes + 4 * n_on_a_way  # every bias, and one weight per node for each row's feature
-    assert halted.index_size_ < whole.index_size_
+    assert full.index_size_ == n_nodes + 4 * n_on_a_way  # every bias, and one weight per node for each row's feature
+    assert halted.index_size_ < full.index_size_
 
 
 @in_batches
 def test_batches_equal_one_pass_and_may_bring_new_classes_and_features(learner):
     X, y = data(n=600, n_classes=6)
-    whole, parts = clone(learner), clone(learner)
+    full, parts = clone(learner), clone(learner)
     known = np.arange(6)
-    whole.partial_fit(X, y, known)
+    full.partial_fit(X, y, known)
     for at in range(0, 600, 150):
         parts.partial_fit(X[at : at + 150], y[at : at + 150], known)
-    assert_array_equal(whole.rank(X, 6), parts.rank(X, 6))
+    assert_array_equal(full.rank(X, 6), parts.rank(X, 6))
     wider = csr_array(np.pad(X.toarray(), ((0, 0), (0, 5))))
     parts.partial_fit(wider, np.where(y == 0, 9, y))
     assert parts.classes_.tolist() == [0, 1, 2, 3, 4, 5, 9]

@@ -71,9 +71,9 @@ def test_a_split_never_increases_the_entropy_and_pure_leaves_have_none(pairs):
     left, right = np.array(pairs).T
     leaf = np.zeros(1, NODE)
     leaf["parent"] = leaf["left"] = leaf["right"] = -1
-    whole = measure(leaf, 0, csr_array((left + right)[np.newaxis].astype(np.float64)))
+    full = measure(leaf, 0, csr_array((left + right)[np.newaxis].astype(np.float64)))
     found = one_split(left, right)
-    assert -1e-12 <= found.quality <= whole.quality + 1e-12
+    assert -1e-12 <= found.quality <= full.quality + 1e-12
     pure = max(np.count_nonzero(left), np.count_nonzero(right)) <= 1
     assert (found.quality < 1e-12) == pure
 
@@ -106,11 +106,11 @@ def test_the_gain_of_a_split_is_its_entropy_reduction(pairs):
     left, right = np.array(pairs).T
     leaf = np.zeros(1, NODE)
     leaf["parent"] = leaf["left"] = leaf["right"] = -1
-    whole = measure(leaf, 0, csr_array((left + right)[np.newaxis].astype(np.float64)))
+    full = measure(leaf, 0, csr_array((left + right)[np.newaxis].astype(np.float64)))
     found = one_split(left, right)
-    assert found.gain[0] == pytest.approx(whole.quality - found.quality, abs=1e-12)
-    np.testing.assert_allclose(found.quality_by_nodes(), [whole.quality, found.quality], atol=1e-12)
-    np.testing.assert_allclose(whole.quality_by_nodes(), [whole.quality])
+    assert found.gain[0] == pytest.approx(full.quality - found.quality, abs=1e-12)
+    np.testing.assert_allclose(found.quality_by_nodes(), [full.quality, found.quality], atol=1e-12)
+    np.testing.assert_allclose(full.quality_by_nodes(), [full.quality])
     assert found.gain[0] >= 2 * found.edge**2 - 1e-12  # Pinsker's inequality: a split with an edge lowers G
 
 
@@ -199,10 +199,10 @@ def test_a_lomtree_splits_more_purely_than_a_random_tree():
 def test_after_refit_a_lomtree_has_statistics_of_the_training_data():
     X, y = problem()
     fitted = LOMtree(passes=2, random_state=0).fit(X, y)
-    own, told = fitted.statistics(), fitted.statistics(X, y)
-    assert own.quality == pytest.approx(told.quality)
-    np.testing.assert_allclose(own.J, told.J)
-    np.testing.assert_array_equal(own.nodes, told.nodes)
+    own, of_rows = fitted.statistics(), fitted.statistics(X, y)
+    assert own.quality == pytest.approx(of_rows.quality)
+    np.testing.assert_allclose(own.J, of_rows.J)
+    np.testing.assert_array_equal(own.nodes, of_rows.nodes)
 
 
 def test_a_tree_without_counts_raises_an_error_that_asks_for_data():

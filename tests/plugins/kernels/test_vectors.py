@@ -141,11 +141,11 @@ def test_scores_match_the_ranked_classes_and_padding_scores_zero(seed):
 
 
 def test_products_use_one_blas_thread(monkeypatch):
-    asked = []
+    calls = []
 
     class Watched:
         def __enter__(self):
-            asked.append(True)
+            calls.append(True)
 
         def __exit__(self, *_):
             pass
@@ -153,4 +153,4 @@ def test_products_use_one_blas_thread(monkeypatch):
     patch_internal(monkeypatch, "one_blas_thread", Watched)
     matrix, X, base = problem(0, 20)
     score_vectors(matrix, X, base, rank_vectors(matrix, X, base, 3))
-    assert asked == [True, True]
+    assert calls == [True, True]

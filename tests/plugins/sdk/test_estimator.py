@@ -99,10 +99,10 @@ class InThreads(Small):
     """Records the rows and the thread of each call."""
 
     def _get_ready(self):
-        self.asked = []
+        self.calls = []
 
     def _rank(self, X, k):
-        self.asked.append((X.shape[0], threading.current_thread().name))
+        self.calls.append((X.shape[0], threading.current_thread().name))
         return super()._rank(X, k)
 
 
@@ -112,8 +112,8 @@ def test_rows_are_distributed_to_threads_with_the_same_ranks(kind, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     learner = InThreads().fit(X, y)
     assert_array_equal(learner.rank(kind(X), 3), Small().fit(X, y).rank(X, 3))
-    assert sorted(rows for rows, _ in learner.asked) == [72, 128]
-    assert threading.main_thread().name not in {thread for _, thread in learner.asked}
+    assert sorted(rows for rows, _ in learner.calls) == [72, 128]
+    assert threading.main_thread().name not in {thread for _, thread in learner.calls}
 
 
 def test_few_rows_and_single_threaded_learners_use_one_thread(monkeypatch):
@@ -121,10 +121,10 @@ def test_few_rows_and_single_threaded_learners_use_one_thread(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     learner = InThreads().fit(X, y)
     learner.rank(X[:64], 3)
-    assert learner.asked == [(64, threading.main_thread().name)]
+    assert learner.calls == [(64, threading.main_thread().name)]
     monkeypatch.setattr(InThreads, "ranks_in_threads", False)
     learner.rank(X, 3)
-    assert learner.asked == [(200, threading.main_thread().name)]
+    assert learner.calls == [(200, threading.main_thread().name)]
 
 
 def test_a_bad_parameter_raises_an_error_before_the_fitted_state_is_lost():

@@ -28,9 +28,9 @@ from problems import near_prototypes as data
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 60))
 def test_batches_equal_one_pass_in_the_same_order(learner, seed, size):
     X, y = data(seed, n=60)
-    whole = clone(learner).partial_fit(X, y, classes=np.arange(12))
+    pruned = clone(learner).partial_fit(X, y, classes=np.arange(12))
     parts = clone(learner).partial_fit(X[:size], y[:size], classes=np.arange(12))
-    assert_same(in_batches(parts, X[size:], y[size:], size), whole)
+    assert_same(in_batches(parts, X[size:], y[size:], size), pruned)
 
 
 @every
@@ -175,10 +175,10 @@ def test_keep_largest_keeps_the_largest_weights_and_smaller_shares_are_subsets(l
 @every
 def test_a_share_of_one_keeps_all_weights_and_zero_keeps_none(learner):
     X, y = data()
-    full, whole = clone(learner).fit(X, y), clone(learner).fit(X, y).keep_largest(1.0)
-    assert_same(whole, full)
-    assert whole.keep_largest(0).index_size_ == 0
-    assert whole.partial_fit(X, y).rank(X, 2).shape == (200, 2)
+    full, pruned = clone(learner).fit(X, y), clone(learner).fit(X, y).keep_largest(1.0)
+    assert_same(pruned, full)
+    assert pruned.keep_largest(0).index_size_ == 0
+    assert pruned.partial_fit(X, y).rank(X, 2).shape == (200, 2)
 
 
 def test_keep_largest_needs_a_fitted_learner():

@@ -120,10 +120,10 @@ def test_a_good_learner_passes(check):
 def test_json_has_the_purpose_of_each_check_and_the_line_of_a_failing_one(check):
     ended = check("upside-down", "--json")
     assert ended.returncode == 1
-    whole = json.loads(ended.stdout)
-    assert (whole["kind"], whole["name"]) == ("metric", "upside-down")
-    assert all(found["why"] for found in whole["checks"])
-    (failed,) = [found for found in whole["checks"] if found["result"] == "FAIL"]
+    report = json.loads(ended.stdout)
+    assert (report["kind"], report["name"]) == ("metric", "upside-down")
+    assert all(found["why"] for found in report["checks"])
+    (failed,) = [found for found in report["checks"] if found["result"] == "FAIL"]
     assert failed["check"] == "prefers_perfect_ranks"
     (line,) = [i for i, text in enumerate(CHECKED.splitlines(), 1) if text.startswith("def hits(")]
     assert failed["where"] == f"_checked.py, line {line}, in hits"
@@ -149,9 +149,9 @@ def test_one_cause_is_one_failure_and_its_consequences_are_named(check):
     assert len([line for line in lines if line.startswith("FAIL")]) == 1
     assert lines[-1] == "2 ok, 1 FAIL, 13 hence, 6 n/a"
     assert "Traceback" not in ended.stdout
-    whole = check("raising", "--debug").stdout
-    assert whole.count("| Traceback (most recent call last):") == 1
-    assert "in check_ranks_in_the_promised_shape" in whole
+    report = check("raising", "--debug").stdout
+    assert report.count("| Traceback (most recent call last):") == 1
+    assert "in check_ranks_in_the_promised_shape" in report
 
 
 def test_a_rejected_value_is_one_cause_with_mapped_data_too(check):

@@ -198,7 +198,7 @@ def test_a_killed_download_resumes(data, web, behaviours, home, tmp_path):
     assert 0 < arrived < len(content)
     web["/lines.txt"] = behaviours.ranged(content)
     assert "32000 lines" in ok(data("fetch", "lines"))
-    assert web.asked("/lines.txt")[-1]["Range"] == f"bytes={arrived}-"
+    assert web.requests_of("/lines.txt")[-1]["Range"] == f"bytes={arrived}-"
 
 
 def test_a_users_file_is_described(harness, tmp_path, home):

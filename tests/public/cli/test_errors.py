@@ -297,11 +297,11 @@ def test_an_incompatible_pair_is_reported_and_the_others_run(harness, folder, tm
     crowd = os.cpu_count() + 1
     ended = harness("run", *words, "--threads", crowd, "--plugins-dir", folder)
     (folder / "trained").unlink()
-    told = "learner 'treelike' cannot run on dataset 'good': it has no taxonomy, which the learner needs (labels"
+    message = "learner 'treelike' cannot run on dataset 'good': it has no taxonomy, which the learner needs (labels"
     assert ended.returncode == 1
-    assert f"warning: {told}" in ended.stderr.partition("1 trial to run")[0]
-    assert told in ended.stdout.partition("Mean ±")[2]
-    assert read_incompatible(tmp_path / "out")[0].startswith(told)  # for `harness table`
+    assert f"warning: {message}" in ended.stderr.partition("1 trial to run")[0]
+    assert message in ended.stdout.partition("Mean ±")[2]
+    assert read_incompatible(tmp_path / "out")[0].startswith(message)  # for `harness table`
     assert "\ntiny " in ended.stdout
     assert f"warning: --threads {crowd} is more than the " in ended.stderr
 

@@ -298,7 +298,7 @@ def test_a_trial_that_waits_is_reported_with_the_load(compare, tmp_path):
     )
     records, done = compare("--learners", "waiting:Plain")
     assert records["Plain"].load is not None
-    assert_names(done.stdout, "WARNING", "1")
+    assert_names(done.stdout, "warning: ", "1")
 
 
 def test_a_run_can_wait_for_an_idle_machine(compare):
@@ -307,11 +307,11 @@ def test_a_run_can_wait_for_an_idle_machine(compare):
 
 
 def test_waiting_for_an_idle_machine_is_rejected_where_unsupported(harness, tmp_path):
-    asked = ("run", "--learners", "pa", "--datasets", "digits", "--out", str(tmp_path / "none"))
-    done = harness(*asked, "--wait-for-idle", "1s", "--jobs", "2")
+    arguments = ("run", "--learners", "pa", "--datasets", "digits", "--out", str(tmp_path / "none"))
+    done = harness(*arguments, "--wait-for-idle", "1s", "--jobs", "2")
     assert done.returncode == 2
     assert_names(done.stderr, "--jobs")
-    done = harness(*asked, "--wait-for-idle", "mine.toml")
+    done = harness(*arguments, "--wait-for-idle", "mine.toml")
     assert done.returncode == 2
     assert_names(done.stderr, "wait_for_idle")
     assert not (tmp_path / "none").exists()
@@ -371,15 +371,15 @@ FORGER = """
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the search reads /proc")
-@pytest.mark.parametrize("is_told", [False, True], ids=["searches", "is told the path"])
-def test_a_learner_cannot_change_the_records_of_others(compare, tmp_path, is_told):
+@pytest.mark.parametrize("knows_path", [False, True], ids=["searches", "knows the path"])
+def test_a_learner_cannot_change_the_records_of_others(compare, tmp_path, knows_path):
     write(tmp_path, "plain", PLAIN)
     write(tmp_path, "forger", in_fit(FORGER.strip()).replace("Plain", "Forger"))
-    if is_told:
+    if knows_path:
         (tmp_path / "told.txt").write_text(str(tmp_path / "out" / "records.jsonl"))
     records, done = compare("--learners", "plain:Plain,forger:Forger", "--plugins-dir", str(tmp_path))
     forged = [notice for notice in records["Forger"].warnings if "forged" in notice]
-    if is_told and forged:  # no user namespaces on this machine: the host finds the line
+    if knows_path and forged:  # no user namespaces on this machine: the host finds the line
         assert_names(done.stderr, "records.jsonl, line 2", "plain", "not written by harness")
     else:
         assert not forged

@@ -37,9 +37,9 @@ def test_every_kind_builds_installs_and_passes_its_own_tests(harness, tmp_path):
 
 
 def run(words, environment=None):
-    whole = os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"} | (environment or {})
+    variables = os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"} | (environment or {})
     ended = subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, env=whole, check=False, timeout=300
+        [sys.executable, *words], capture_output=True, text=True, env=variables, check=False, timeout=300
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout

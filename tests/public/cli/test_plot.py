@@ -80,4 +80,4 @@ def test_table_and_show_take_the_same_folder(harness, results):
     assert shown.stdout.startswith("pa(C=1) on large  (")
     assert "small" not in shown.stdout
     unknown = harness("show", results, "PA(C=1)")
-    assert (unknown.returncode, "did you mean pa(C=1)" in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "Did you mean pa(C=1)" in unknown.stderr) == (2, True)

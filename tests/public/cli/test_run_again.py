@@ -71,8 +71,8 @@ def test_reused_trials_keep_their_machine(workspace):
 def test_a_smaller_run_into_the_folder_keeps_its_grids_and_settings(workspace):
     workspace.run("pa", "--set", "pa.C=[0.1, 1]", "--tune", "pa.passes=[1, 2]", "--trials", 2, "--out", "kept/grid")
     file = workspace.folder / "kept" / "grid" / "experiment.toml"
-    whole = tomllib.loads(file.read_text())
-    assert (whole["name"], whole["set"], whole["tune"]) == (
+    content = tomllib.loads(file.read_text())
+    assert (content["name"], content["set"], content["tune"]) == (
         "grid",
         {"pa": {"C": [0.1, 1]}},
         {"params": {"pa": {"passes": [1, 2]}}},
@@ -80,7 +80,7 @@ def test_a_smaller_run_into_the_folder_keeps_its_grids_and_settings(workspace):
 
     done = workspace.run("pa", "--trials", 1, "--out", "kept/grid")
     assert_names(done.stderr, "kept/grid", "experiment.toml", "experiment-2.toml")
-    assert tomllib.loads(file.read_text()) == whole
+    assert tomllib.loads(file.read_text()) == content
     beside = tomllib.loads(file.with_name("experiment-2.toml").read_text())
     assert (beside["trials"], "set" in beside) == (1, False)
 

@@ -203,8 +203,8 @@ numbers = st.floats(1e-9, 1e9)
 @example(0.7955, 0.0005, R1)
 @example(0.79549999999, None, R1)
 def test_rounded_numbers_format_as_the_originals(mean, spread, metric):
-    whole = Summary(mean, spread, 3)
-    assert format_value(shortened(whole, metric), metric) == format_value(whole, metric)
+    value_shown = Summary(mean, spread, 3)
+    assert format_value(shortened(value_shown, metric), metric) == format_value(value_shown, metric)
 
 
 def test_most_numbers_are_short():

@@ -71,8 +71,8 @@ def test_failures_are_stated(snapshot, trials_of, make_record):
     failed = [make_record("bad", seed, status="error", message="no") for seed in range(2)]
     snapshot("page", verdict([*trials_of("pa", 0.9, 1), *failed])[-1])
     more = [make_record(label, seed, status="error") for label in ("worse", "worst") for seed in range(2)]
-    told = "bad, worse and worst failed in 2 of 2 trials."
-    assert verdict([*trials_of("pa", 0.9, 1), *failed, *more])[-1] == told
+    expected = "bad, worse and worst failed in 2 of 2 trials."
+    assert verdict([*trials_of("pa", 0.9, 1), *failed, *more])[-1] == expected
 
 
 def test_long_lists_of_names_are_cut_and_names_with_commas_are_quoted(trials_of):

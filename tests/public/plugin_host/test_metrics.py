@@ -1,4 +1,4 @@
-"""Metrics of other plugins: computed in processes of their own, if somebody sees their value, under a time limit."""
+"""Metrics of other plugins: computed in separate processes under a time limit, and only if their value is shown."""
 
 from functools import partial
 
@@ -44,8 +44,8 @@ def test_a_hidden_metric_of_a_plugin_is_computed_on_request_only(command, tmp_pa
     assert scores["rows"] == 359
     assert scores.keys().isdisjoint({"endless", "hidden_rows"})
     assert "aurc" in scores  # a hidden metric of this project
-    command(*WORDS[:-1], "asked", "--metrics", "r1,hidden_rows")
-    assert read_records(tmp_path / "asked")[0].scores["hidden_rows"] == 359
+    command(*WORDS[:-1], "shown", "--metrics", "r1,hidden_rows")
+    assert read_records(tmp_path / "shown")[0].scores["hidden_rows"] == 359
 
 
 def test_a_metric_that_never_ends_is_named_and_skipped_after_its_limit(command, tmp_path):
@@ -53,6 +53,6 @@ def test_a_metric_that_never_ends_is_named_and_skipped_after_its_limit(command, 
     assert ended.returncode == 0, ended.stderr
     records = read_records(tmp_path / "out")
     assert [(record.status, record.scores["endless"]) for record in records] == [("ok", None)] * 2
-    (told,) = [line for line in ended.stderr.splitlines() if "endless" in line and "warning" in line]
-    assert_names(told, "'endless'", "3 s", "--timeout")
+    (text,) = [line for line in ended.stderr.splitlines() if "endless" in line and "warning" in line]
+    assert_names(text, "'endless'", "3 s", "--timeout")
     assert all("'endless'" in record.message for record in records)

@@ -1,4 +1,4 @@
-"""Back-off and sets of labels: nodes and labels are as often right as their confidence says; else a clear error."""
+"""Back-off and sets of labels: the confidence of a node or a label is the rate at which it is right."""
 
 import json
 from dataclasses import replace

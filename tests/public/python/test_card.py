@@ -1,4 +1,4 @@
-"""The card of a model: what it was trained on and how good it is; models of older releases say what is not known."""
+"""The card of a model: its training data and its quality; the card of an older release names what is not known."""
 
 import json
 import re

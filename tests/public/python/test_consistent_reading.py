@@ -38,10 +38,10 @@ def fit(folder, content, **options):
     return harness.load_model(folder / "model")
 
 
-def predict(model, source, **asked):
+def predict(model, source, **wanted):
     """Return the classes and confidences of a file, and the options used to read it."""
     out = source.parent / "out.csv"
-    request = PredictionRequest(source=str(source), out=out, **asked)
+    request = PredictionRequest(source=str(source), out=out, **wanted)
     done = predict_rows(model, request, lambda done, share: None)
     with out.open(newline="") as file:
         return [(row["class_1"], row["confidence"]) for row in csv.DictReader(file)], done.read_as
@@ -139,8 +139,8 @@ def test_delimiter_header_and_encoding_of_the_training_file_are_reused(tmp_path)
     expected = model.predict([text for _, text in rows]).tolist()
     assert [code for code, _ in predict(model, path, delimiter="~")[0]] == expected
     named = written(tmp_path, "named.csv", b"code~title\n" + content)
-    asked = {"delimiter": "~", "header": True, "text": "title"}
-    assert [code for code, _ in predict(model, named, **asked)[0]] == expected
+    wanted = {"delimiter": "~", "header": True, "text": "title"}
+    assert [code for code, _ in predict(model, named, **wanted)[0]] == expected
     marked = written(tmp_path, "marked.csv", b"\xef\xbb\xbf" + content.decode("latin-1").encode())
     assert [code for code, _ in predict(model, marked, delimiter="~")[0]] == expected
 

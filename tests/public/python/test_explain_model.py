@@ -25,7 +25,7 @@ REPRESENTATIONS = [
 
 
 class Mute:
-    """A learner whose scores are all that it tells."""
+    """A learner that has scores and no contributions."""
 
     def __init__(self, learner):
         self.learner = learner

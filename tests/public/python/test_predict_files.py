@@ -28,8 +28,8 @@ def new_csv(tmp_path):
     return path
 
 
-def code(model, source, **asked):
-    return predict_rows(model, PredictionRequest(source=str(source), **asked), lambda done, share: None)
+def code(model, source, **options):
+    return predict_rows(model, PredictionRequest(source=str(source), **options), lambda done, share: None)
 
 
 def read_csv(path):
@@ -79,13 +79,13 @@ def test_two_predictions_into_one_file_do_not_mix_rows(model, new_csv, tmp_path,
     patch_internal(monkeypatch, "BATCH_ROWS", 10)
     (tmp_path / "other.csv").write_text("id,title\n" + "99,rocket scientist\n" * 200)
     code(model, new_csv, text="title", out=tmp_path / f"alone-{name}")
-    asked = {"text": "title", "out": tmp_path / name}
+    options = {"text": "title", "out": tmp_path / name}
 
     def interrupt(done, share):
         if done.rows == 20:
-            assert code(model, tmp_path / "other.csv", **asked).rows == 200
+            assert code(model, tmp_path / "other.csv", **options).rows == 200
 
-    predict_rows(model, PredictionRequest(source=str(new_csv), **asked), interrupt)
+    predict_rows(model, PredictionRequest(source=str(new_csv), **options), interrupt)
     if name.endswith(".gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()).count(b"\n") == 51
     else:
@@ -179,20 +179,20 @@ def test_a_single_column_or_one_named_text_is_detected(model, tmp_path, header):
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 
-def refused(model, folder, name, content, **asked):
+def refused(model, folder, name, content, **options):
     """Return the error for an unusable file, and check that nothing is written."""
     path = folder / name
     path.write_bytes(content)
     (folder / "coded.csv").write_text("from before")
     with pytest.raises(HarnessError) as raised:
-        code(model, path, out=folder / "coded.csv", **asked)
+        code(model, path, out=folder / "coded.csv", **options)
     assert (folder / "coded.csv").read_text() == "from before"
     assert sorted(one.name for one in folder.iterdir()) == sorted(["coded.csv", name])
     return str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "asked", "complaint"),
+    ("name", "content", "options", "complaint"),
     [
         ("new.csv", b"", {}, "is empty"),
         ("new.jsonl", b"", {}, "is empty"),
@@ -216,8 +216,8 @@ def refused(model, folder, name, content, **asked):
         ("new.xls", b"PK\x03\x04 and more", {}, "is a zip archive or an Excel workbook"),
     ],
 )
-def test_unusable_rows_raise_an_error_and_the_output_is_unchanged(model, tmp_path, name, content, asked, complaint):
-    message = refused(model, tmp_path, name, content, **asked)
+def test_unusable_rows_raise_an_error_and_the_output_is_unchanged(model, tmp_path, name, content, options, complaint):
+    message = refused(model, tmp_path, name, content, **options)
     assert complaint in message
     assert name in message
 
@@ -229,7 +229,7 @@ def test_the_given_encoding_is_used(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "complaint"),
+    ("options", "complaint"),
     [
         ({"top": 0}, "--top 0"),
         ({"review": 1.5}, "--review 1.5"),
@@ -237,11 +237,11 @@ def test_the_given_encoding_is_used(model, tmp_path):
         ({"review": 0.9, "review_out": "out"}, "are the same file"),
     ],
 )
-def test_invalid_options_are_rejected_before_reading(model, new_csv, tmp_path, asked, complaint):
+def test_invalid_options_are_rejected_before_reading(model, new_csv, tmp_path, options, complaint):
     out = tmp_path / "coded.csv"
-    asked = {name: out if value == "out" else value for name, value in asked.items()}
+    options = {name: out if value == "out" else value for name, value in options.items()}
     with pytest.raises(ModelError, match=complaint):
-        code(model, new_csv, text="title", out=out, **asked)
+        code(model, new_csv, text="title", out=out, **options)
 
 
 def test_a_missing_file_raises_an_error_that_names_it(model, tmp_path):

@@ -25,8 +25,8 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(**asked):
-    return harness.run(**({"data": "digits", "trials": 1, "progress": False} | asked))
+def run(**options):
+    return harness.run(**({"data": "digits", "trials": 1, "progress": False} | options))
 
 
 def r1_of(results):
@@ -175,7 +175,7 @@ def test_objects_that_cannot_be_imported_or_passed_are_rejected_before_any_trial
 
 
 @pytest.mark.parametrize(
-    ("data", "more", "told"),
+    ("data", "more", "printed"),
     [
         (3, {}, "int is no data: expected a name, a file"),
         ((np.zeros(3), [1, 2, 3]), {}, r"X has shape \(3,\): expected rows x features"),
@@ -194,8 +194,8 @@ def test_objects_that_cannot_be_imported_or_passed_are_rejected_before_any_trial
         ),
     ],
 )
-def test_invalid_data_are_rejected_with_the_expected_type(data, more, told):
-    with pytest.raises(DataError, match=told):
+def test_invalid_data_are_rejected_with_the_expected_type(data, more, printed):
+    with pytest.raises(DataError, match=printed):
         run(learners="pa", data=data, **more)
 
 
@@ -209,8 +209,8 @@ def test_a_failed_trial_is_listed_with_its_traceback():
 
 def test_progress_goes_to_stderr_and_quiet_mode_prints_nothing(capfd):
     run(learners="pa", progress=True)
-    told = capfd.readouterr()
-    assert told.out == ""
-    assert "1 trial to run" in told.err
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "1 trial to run" in printed.err
     run(learners="pa", progress=False, out="results/silent")
     assert capfd.readouterr() == ("", "")

@@ -39,10 +39,10 @@ def plugins(tmp_path_factory):
 def run(plugins, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def run(data=SIZES, **asked):
-        asked = {"give_up": True, "out": "results/mine", **asked}
+    def run(data=SIZES, **options):
+        options = {"give_up": True, "out": "results/mine", **options}
         return harness.run(
-            "hungry,modest", data, trials=1, representation="raw", plugins_dirs=[plugins], progress=False, **asked
+            "hungry,modest", data, trials=1, representation="raw", plugins_dirs=[plugins], progress=False, **options
         )
 
     return run
@@ -94,21 +94,21 @@ def test_data_of_equal_size_and_samples_of_other_data_are_not_larger(run):
 
 def test_skipped_trials_under_a_budget_are_decided_anew_on_retry(plugins, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    asked = {"learners": "hungry", "datasets": [SIZES], "trials": 1, "representation": "raw"}
+    options = {"learners": "hungry", "datasets": [SIZES], "trials": 1, "representation": "raw"}
 
     def run(hours, **more):
-        experiment = {**asked, "budget": {"hours": hours, "trials": 1}}
+        experiment = {**options, "budget": {"hours": hours, "trials": 1}}
         found = harness.run(experiment=experiment, out="mine", plugins_dirs=[plugins], **more)
         return {record.dataset_params["rows"]: record for record in found.records}, capsys.readouterr().err
 
-    first, told = run(8)
-    assert_names(told, "3", "trials")
+    first, text = run(8)
+    assert_names(text, "3", "trials")
     assert [first[rows].status for rows in (200, 400, 600)] == ["ok", "memory", "memory"]
     assert first[600].message.startswith("not run")
     again, _ = run(8, retry_failed=True)
     assert "no room" in again[400].message  # it ran, and the largest was skipped because of its new status
     assert again[400].started > first[400].started or again[400].total_seconds != first[400].total_seconds
     assert again[600].message.startswith("not run")
-    spent, told = run(1e-9, retry_failed=True)
-    assert_names(told, "budget")
+    spent, text = run(1e-9, retry_failed=True)
+    assert_names(text, "budget")
     assert spent == again

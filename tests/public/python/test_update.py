@@ -117,7 +117,7 @@ def test_held_out_rows_are_not_learned_before_they_are_measured(tmp_path, learne
     texts = [f"number{row}" for row in range(800)]
     codes = [chance.choice("abcd") for _ in texts]
     folder = fit(tmp_path, learner, texts[:400] * 2, codes[:400] * 2)
-    # The words are known from rows of the other half, so that the learner can remember them.
+    # Rows of the other half have the same words, and the learner can remember them.
     new = [f"{first} {second}" for first, second in pairwise(texts[:401])]
     updated = harness.update(folder, (new, [chance.choice("abcd") for _ in new]))
     assert updated.update.held_out == 80

@@ -153,14 +153,18 @@ def declared(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("parameter", ["rate", "limit"])
 def test_an_integer_for_a_float_parameter_has_the_key_of_the_float(header, declared, parameter):
-    whole, point = (key(header, catalog=declared, learners=f"declared({parameter}={value})") for value in ("2", "2.0"))
-    assert whole == point
+    integer, point = (
+        key(header, catalog=declared, learners=f"declared({parameter}={value})") for value in ("2", "2.0")
+    )
+    assert integer == point
 
 
 @pytest.mark.parametrize("parameter", ["count", "either"])
 def test_integers_and_floats_differ_for_undeclared_parameters(header, declared, parameter):
-    whole, point = (key(header, catalog=declared, learners=f"declared({parameter}={value})") for value in ("2", "2.0"))
-    assert whole != point
+    integer, point = (
+        key(header, catalog=declared, learners=f"declared({parameter}={value})") for value in ("2", "2.0")
+    )
+    assert integer != point
 
 
 def test_an_integer_equal_to_a_float_default_has_the_key_of_the_default(header, declared):

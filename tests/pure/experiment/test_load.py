@@ -235,11 +235,11 @@ def test_an_experiment_without_a_quick_version_raises_an_error_that_names_it():
     ],
 )
 def test_the_omissions_of_a_quick_version_are_described(catalog, quick, message):
-    whole = LONG | {"quick": quick}
-    assert describe_left_out(whole, quick_version(whole, "test"), "test", catalog) == message
+    full = LONG | {"quick": quick}
+    assert describe_left_out(full, quick_version(full, "test"), "test", catalog) == message
 
 
 def test_quick_versions_name_wrapped_datasets_by_their_wrapper(catalog):
-    whole = {"learners": "pa", "datasets": "subsample(dataset=digits),subsample(dataset=topics)"}
-    quick = whole | {"leave_out": ["subsample(topics)"]}
-    assert_names(describe_left_out(whole, quick, "test", catalog), "subsample")
+    full = {"learners": "pa", "datasets": "subsample(dataset=digits),subsample(dataset=topics)"}
+    quick = full | {"leave_out": ["subsample(topics)"]}
+    assert_names(describe_left_out(full, quick, "test", catalog), "subsample")

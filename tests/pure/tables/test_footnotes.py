@@ -82,7 +82,7 @@ def test_failed_trials_and_tables_without_times_need_no_machine_note(run_of, mak
 
 def test_trials_on_a_shared_machine_are_noted_where_times_are_shown(run_of):
     records = run_of("a", [0.5], jobs=4)
-    warning = "WARNING: times may be distorted: 4 trials ran at once (--jobs 4)."
+    warning = "warning: times may be distorted: 4 trials ran at once (--jobs 4)."
     assert warning in make_table(records, [R1, TRAIN]).footnotes
     assert warning not in make_table(records, [R1]).footnotes
 
@@ -93,7 +93,7 @@ def test_a_learner_that_used_more_processors_than_allowed_is_named(snapshot, run
     short = run_of("short", [0.5], fit_seconds=0.01, fit_cpu_seconds=0.1)
     snapshot("table", make_table([*greedy, *modest, *short], [R1]).footnotes)
     allowed = run_of("greedy", [0.5], fit_seconds=2.0, fit_cpu_seconds=7.9, threads=4)
-    assert "WARNING" not in foot_of(make_table(allowed, [R1]))
+    assert "warning: " not in foot_of(make_table(allowed, [R1]))
 
 
 def test_the_method_of_size_measurement_is_noted(snapshot, run_of):
@@ -114,10 +114,10 @@ def test_messages_are_shown_once_in_one_line_each_up_to_a_limit(make_record):
     assert max(map(len, foot)) < 350
 
 
-@pytest.mark.parametrize(("length", "told"), [(300, "x" * 300), (301, "x" * 300 + " ...")])
-def test_a_long_message_is_truncated(make_record, length, told):
+@pytest.mark.parametrize(("length", "text"), [(300, "x" * 300), (301, "x" * 300 + " ...")])
+def test_a_long_message_is_truncated(make_record, length, text):
     foot = make_table([make_record("a", 0, status="error", message="x" * length)], [R1]).footnotes
-    assert foot[-1] == f"a on digits: {told}"
+    assert foot[-1] == f"a on digits: {text}"
 
 
 def test_eight_messages_are_shown_and_the_others_are_counted(snapshot, make_record):
@@ -179,6 +179,6 @@ def test_several_conversions_are_one_note_with_the_longest(run_of):
 def test_trials_with_less_cpu_time_than_wall_time_are_counted_in_one_warning(run_of):
     records = [replace(one, fit_seconds=2.0, fit_cpu_seconds=1.0) for one in run_of("a", [0.5, 0.6])]
     records += [replace(one, fit_seconds=2.0, fit_cpu_seconds=2.0) for one in run_of("b", [0.5, 0.6])]
-    warnings = [note for note in make_table(records, [R1, TRAIN]).footnotes if "WARNING" in note]
+    warnings = [note for note in make_table(records, [R1, TRAIN]).footnotes if "warning: " in note]
     assert len(warnings) == 1
-    assert warnings[0].startswith("WARNING: 2 of 4 trials may be distorted by other load")
+    assert warnings[0].startswith("warning: 2 of 4 trials may be distorted by other load")

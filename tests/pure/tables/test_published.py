@@ -81,8 +81,8 @@ def test_a_file_is_read_line_by_line(tmp_path):
     [
         (["dataset,learner,metric,value,interval", "a,b,c,1,"], "the heading lacks source"),
         ([HEADING + ",colour", "a,b,c,1,,s,red"], "the heading has 'colour'"),
-        ([HEADING, "a,b,c,1,"], "line 2: 6 fields expected"),
-        ([HEADING, "a,b,c,1,,s,more"], "line 2: 6 fields expected"),
+        ([HEADING, "a,b,c,1,"], "line 2: expected 6 fields"),
+        ([HEADING, "a,b,c,1,,s,more"], "line 2: expected 6 fields"),
         ([HEADING, "a,b,c,1,,s", "a,b,c,1,,"], "line 3: source is empty"),
     ],
 )

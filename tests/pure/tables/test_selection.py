@@ -56,14 +56,14 @@ def test_several_conditions_must_all_hold(lines):
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        ("kin=tree", "did you mean kind?"),
-        ("nothing=1", "expected C, dataset, kind"),
-        ("dataset=zz", "where dataset=zz leaves no line"),
+        ("kin=tree", "Did you mean kind?"),
+        ("nothing=1", "Conditions: C, dataset, kind"),
+        ("dataset=zz", "where dataset=zz: no learner"),
         ("kind>tree", "with = or !="),
         ("r1=0.9", "with < or >"),
-        ("r1>high", "expected a number behind >"),
-        ("r1", "cannot be read: expected such as dataset="),
-        ("=3", "cannot be read"),
+        ("r1>high", "expected a number after >"),
+        ("r1", "'r1'. Examples: dataset="),
+        ("=3", "cannot read"),
     ],
 )
 def test_an_invalid_condition_raises_an_error_with_the_valid_fields(lines, condition, words):

@@ -244,16 +244,16 @@ def test_tuned_lines_are_grouped_by_search_space_despite_timeouts_and_failures(m
     assert titles(make_table(records, [R1])) == [("digits", ["pa"])]
     other = {"to_tune": "tuned C=[4, 5, 6]; 10 by chance"}
     records += [make_record("pa", seed, r1=0.9, tuned={"C": 4}, tuning=tried(1), **other) for seed in range(3)]
-    told = [f"pa [{same['to_tune']}]", f"pa [{other['to_tune']}]"]
-    assert sorted(titles(make_table(records, [R1]))[0][1]) == told
+    text = [f"pa [{same['to_tune']}]", f"pa [{other['to_tune']}]"]
+    assert sorted(titles(make_table(records, [R1]))[0][1]) == text
 
 
 def test_other_versions_of_a_tool_give_another_line_that_names_the_difference(make_record):
     shared = {"numpy": "1.26.4", "scipy": "1.14.0"}
     versions = [{**shared, "libpecos": "1.2.6"}, {**shared, "libpecos": "1.2.7", "torch": "2.4"}]
     records = [make_record("pecos", seed, r1=0.9, packages=versions[seed % 2]) for seed in range(4)]
-    told = ["pecos [libpecos 1.2.6]", "pecos [libpecos 1.2.7; torch 2.4]"]
-    assert sorted(titles(make_table(records, [R1]))[0][1]) == told
+    text = ["pecos [libpecos 1.2.6]", "pecos [libpecos 1.2.7; torch 2.4]"]
+    assert sorted(titles(make_table(records, [R1]))[0][1]) == text
     assert titles(make_table(records[::2], [R1])) == [("digits", ["pecos"])]
 
 
@@ -340,14 +340,14 @@ def test_of_learners_tied_at_the_best_mean_the_first_is_compared_with_the_rest(m
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("options", "text"),
     [
         ({"by": "colour"}, "table by 'colour': expected one of dataset, learner"),
         ({"test": "luck"}, "test 'luck': expected one of auto, ttest, mcnemar, sign, wins"),
         ({"spread": "wide"}, "spread 'wide': expected one of sd, t, binomial"),
     ],
 )
-def test_invalid_table_options_are_rejected(run_of, asked, told):
+def test_invalid_table_options_are_rejected(run_of, options, text):
     with pytest.raises(HarnessError) as raised:
-        make_table(run_of("a", [0.5]), [R1], **asked)
-    assert str(raised.value) == told
+        make_table(run_of("a", [0.5]), [R1], **options)
+    assert str(raised.value) == text

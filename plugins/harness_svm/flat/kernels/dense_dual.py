@@ -84,7 +84,7 @@ def side_by_side(n_machines: int, n_rows: int, n_features: int) -> SideBySide:
 
 @helper(fastmath={"reassoc", "contract"})
 def row_product(X: Array, i: Any, w: Array) -> float:
-    """<w, x_i>"""
+    """Return <w, x_i>."""
     total = 0.0
     for f in range(np.uint64(X.shape[1])):
         total += w[f] * np.float64(X[i, f])
@@ -93,7 +93,7 @@ def row_product(X: Array, i: Any, w: Array) -> float:
 
 @helper()
 def add_row(X: Array, i: Any, amount: float, w: Array) -> None:
-    """w += amount x_i"""
+    """Add amount x_i to w."""
     for f in range(np.uint64(X.shape[1])):
         w[f] += amount * np.float64(X[i, f])
 
@@ -143,8 +143,10 @@ def wake_all(space: SideBySide) -> None:
 
 @helper()
 def set_goals(problem: DualProblem, space: SideBySide, number: int) -> int:
-    """After a sweep over all rows, finish machines within the tolerance and set goals for the others; returns how
-    many."""
+    """After a sweep over all rows, finish machines within the tolerance and set goals for the others.
+
+    Returns how many.
+    """
     left = 0
     for m in range(np.uint32(space.sweeps.size)):
         if not space.takes_part[m]:

@@ -67,8 +67,7 @@ class _Job:
         solve_together(X, self.squares, problems[0], self.begun)
 
     def train(self, share: slice) -> list[list[Machine]]:
-        """The machines of some classes for each problem, always the same ones side by side, however many threads there
-        are."""
+        """Return the machines of some classes for each problem; the number of threads does not change them."""
         found = []
         for first in range(share.start, share.stop, MACHINES):
             found += self._train_some(range(first, min(first + MACHINES, share.stop)))

@@ -97,7 +97,7 @@ def product(instances: Instances, i: Any, w: Array) -> float:
 
 @helper()
 def add_instance(instances: Instances, i: Any, amount: float, w: Array) -> None:
-    """w += amount x_i"""
+    """Add amount x_i to w."""
     for j in range(instances.indptr[i], instances.indptr[i + np.uint32(1)]):
         w[np.uint32(instances.indices[j])] += amount * instances.data[j]
 

@@ -78,8 +78,10 @@ def train_path_one_vs_rest(
     seed: int,
     prune: float,
 ) -> list[Machines]:
-    """The machines of each problem in turn. A machine starts from its solution of the problem before, whose duals the
-    next problem must allow."""
+    """The machines of each problem in turn.
+
+    A machine starts from its solution of the problem before, whose duals the next problem must allow.
+    """
     features = by_frequency(instances, n_features)
     arranged = renamed(instances, places_of(features))
     job = _Job(arranged, n_features, by_class(labels, n_classes), problems, seed, prune)

@@ -59,8 +59,10 @@ def _from_root(parent: Array, values: Array) -> NDArray[np.float64]:
 
 
 class OrderedTree(NamedTuple):
-    """A tree whose classes are ordered such that classes below the same node are neighbours. Training reads this
-    form."""
+    """A tree whose classes are ordered such that classes below the same node are neighbours.
+
+    Training reads this form.
+    """
 
     parent: NDArray[np.uint32]
     leaf: NDArray[np.uint32]
@@ -145,7 +147,7 @@ def last_in_common(tree: ClassTree | OrderedTree, c: Any, other: Any) -> Any:
 
 @helper()
 def alike(tree: ClassTree | OrderedTree, c: Any, other: Any) -> Any:
-    """<L(c), L(other)>"""
+    """Return <L(c), L(other)>."""
     return tree.scale[c] * tree.scale[other] * tree.shared[last_in_common(tree, c, other)]
 
 

@@ -120,6 +120,7 @@ SWEEP_STATE = named(SweepState, DUALS, BLOCK, MOVES, writes(float64))
 
 
 def empty_block(tree: ClassTree | OrderedTree) -> Block:
+    """Return a block of zeros for a tree."""
     nodes, classes = tree.parent.size, tree.leaf.size
     return Block(
         sums=np.zeros(nodes),

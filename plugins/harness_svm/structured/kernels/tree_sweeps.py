@@ -125,8 +125,10 @@ def rank_by_tree(rows: Rows, tree: ClassTree, instances: Instances, base: Array,
 def fill_tree_ranks(
     rows: Rows, tree: ClassTree, instances: Instances, base: Array, zeros: Array, block: Block, ranked: Array
 ) -> int:
-    """Rank the classes for each instance; an instance without features gets only padding. Returns the number of
-    others."""
+    """Rank the classes for each instance.
+
+    An instance without features gets only padding. Returns the number of others.
+    """
     scores, n = block.scores, 0
     for i in range(ranked.shape[0]):
         if squared_norm(instances, i) == 0:

@@ -80,15 +80,15 @@ def test_pa_in_two_parts_is_bit_identical(problem, step):
     def plain(rows: Rows, instances: Instances, y: np.ndarray, *more) -> int:
         return update_pa(rows, instances, Labels(frozen(np.arange(y.size + 1)), y), *more, step)
 
-    whole, joined = learn(problem, plain, lambda *given: update_pa_hybrid(*given, step))
-    assert_array_equal(joined, whole)
+    complete, joined = learn(problem, plain, lambda *given: update_pa_hybrid(*given, step))
+    assert_array_equal(joined, complete)
 
 
 @settings(max_examples=150, deadline=None)
 @given(problem=problems)
 def test_the_perceptron_in_two_parts_is_bit_identical(problem):
-    whole, joined = learn(problem, update_perceptron, update_perceptron_hybrid)
-    assert_array_equal(joined, whole)
+    complete, joined = learn(problem, update_perceptron, update_perceptron_hybrid)
+    assert_array_equal(joined, complete)
 
 
 @pytest.fixture

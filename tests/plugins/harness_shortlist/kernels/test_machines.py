@@ -93,11 +93,11 @@ def test_a_looser_tolerance_holds_for_every_row_and_takes_fewer_sweeps():
 
 def test_small_weights_are_dropped_and_the_others_are_unchanged():
     X, label_sets, proposed, groups = draw(2)
-    whole, pruned = (learn(X, label_sets, proposed, groups, Goal(1.0, 0.1, 100, prune)) for prune in (0.0, 0.2))
-    W, _ = as_matrix(whole, whole.bias, X.shape[1])
+    complete, pruned = (learn(X, label_sets, proposed, groups, Goal(1.0, 0.1, 100, prune)) for prune in (0.0, 0.2))
+    W, _ = as_matrix(complete, complete.bias, X.shape[1])
     P, _ = as_matrix(pruned, pruned.bias, X.shape[1])
     assert np.array_equal(P, np.where(np.abs(W) > np.float32(0.2), W, 0))
-    assert 0 < pruned.weights.size < whole.weights.size
+    assert 0 < pruned.weights.size < complete.weights.size
     assert np.all(pruned.weights != 0)
 
 

@@ -92,7 +92,7 @@ def test_pruning_removes_the_smallest_weights():
     X, _ = random_rows(5, 40, 8, 2)
     labels = one_label(X[:, 0] + X[:, 1] > 0)
     task = pose(1.0, squared=True, bias=1.0, tolerance=1e-3, most_sweeps=1000)
-    whole, thin = (train_one_vs_rest(as_instances(X), labels, 8, 2, task, 0, prune) for prune in (0.0, 0.3))
-    kept = np.abs(whole.edges.weights) > 0.3
+    complete, thin = (train_one_vs_rest(as_instances(X), labels, 8, 2, task, 0, prune) for prune in (0.0, 0.3))
+    kept = np.abs(complete.edges.weights) > 0.3
     assert 0 < kept.sum() < kept.size
-    assert_array_equal(thin.edges.weights, whole.edges.weights[kept])
+    assert_array_equal(thin.edges.weights, complete.edges.weights[kept])

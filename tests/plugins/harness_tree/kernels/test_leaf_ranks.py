@@ -60,13 +60,13 @@ def scores(nodes, weights, lists, x, n_leaves: int, n_classes: int = 7) -> np.nd
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=seeds, n_leaves=st.integers(1, 12), asked=st.integers(1, 12))
-def test_likely_leaves_rank_by_summed_shares_after_the_class_of_the_rows_leaf(seed, n_leaves, asked):
+@given(seed=seeds, n_leaves=st.integers(1, 12), n_wanted=st.integers(1, 12))
+def test_likely_leaves_rank_by_summed_shares_after_the_class_of_the_rows_leaf(seed, n_leaves, n_wanted):
     nodes, weights, lists, X = forest(seed, n_leaves)
-    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), 7, 7, asked).ranks
+    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), 7, 7, n_wanted).ranks
     leaves, _ = route(nodes, 0, weights, at_offsets(as_instances(X), weights))
     for x, leaf, row in zip(X, leaves, ranked, strict=True):
-        total = scores(nodes, weights, lists, x, asked)
+        total = scores(nodes, weights, lists, x, n_wanted)
         assert row[0] == lists.classes[lists.starts[leaf]]
         found = [c for c in row[1:] if c >= 0 and total[c] > 0]
         assert found == row[1 : 1 + len(found)].tolist()  # the other classes follow
@@ -90,10 +90,10 @@ def test_without_leaves_the_rows_leaf_comes_first_then_each_ancestor(seed, n_lea
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=seeds, n_leaves=st.integers(1, 12), asked=st.integers(0, 5), k=st.integers(1, 12))
-def test_no_class_is_ranked_twice_and_the_first_rank_does_not_depend_on_k(seed, n_leaves, asked, k):
+@given(seed=seeds, n_leaves=st.integers(1, 12), n_wanted=st.integers(0, 5), k=st.integers(1, 12))
+def test_no_class_is_ranked_twice_and_the_first_rank_does_not_depend_on_k(seed, n_leaves, n_wanted, k):
     nodes, weights, lists, X = forest(seed, n_leaves)
-    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), k, 7, asked).ranks
+    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), k, 7, n_wanted).ranks
     assert_array_equal(
         ranked[:, 0], rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), 1, 7, 0).ranks[:, 0]
     )
