@@ -32,6 +32,7 @@ from harness.system.machine import Machine, read_machine
 from harness.text import counted
 
 RECORDS, DAMAGED, LOCK, SAME_CODE = "records.jsonl", "damaged.jsonl", "lock", "same_code.json"
+RANKS = "ranks"
 MACHINES, EXPERIMENT, INCOMPATIBLE = "machine.json", "experiment.toml", "incompatible.txt"
 
 
@@ -122,7 +123,7 @@ def read_incompatible(folder: Path) -> tuple[str, ...]:
 def read_ranks(folder: Path, key: str) -> bytes | None:
     """Return the stored ranks of a trial as the bytes of a .npy file; None if there are none."""
     try:
-        return (folder / "ranks" / f"{key}.npy").read_bytes()
+        return (folder / RANKS / f"{key}.npy").read_bytes()
     except FileNotFoundError:
         return None
 
@@ -240,7 +241,7 @@ class Store:
         self._state = (size, *found[1:])  # a line that another process has added meanwhile makes the sizes differ
 
     def _ranks_folder(self) -> Path:
-        folder = self.folder / "ranks"
+        folder = self.folder / RANKS
         folder.mkdir(exist_ok=True)
         if folder.is_symlink():
             raise StoreError("is a link to another place", culprit=str(folder), next_step="put a folder there")
@@ -396,8 +397,10 @@ def _open_locked(folder: Path, held: int) -> Store:
         os.ftruncate(held, 0)
         os.pwrite(held, f"{os.getpid()}\n".encode(), 0)
         remove_temporary_files(folder)
-        if not (folder / "ranks").is_symlink():
-            remove_temporary_files(folder / "ranks")
+        ranks = folder / RANKS
+        if not ranks.is_symlink():
+            ranks.mkdir(exist_ok=True)  # a trial can only hide a folder that exists
+            remove_temporary_files(ranks)
         return Store(folder)
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {error.strerror}") from error
