@@ -9,7 +9,8 @@
 Each part runs a cluster of real processes on this machine and writes its section of results/benchmarks/cluster-figures.
 `overhead` runs two trials at once, on `--jobs 2` and on two workers in turn. `between`, `many` and `simulated` have
 workers that run no trial (cluster_workers.py): they sleep and return the result of one real trial. `data` sends files
-to one worker, to three at once, and over a plain socket, in turn. cluster_kills.py kills workers and hosts.
+to one worker, to three at once, and over a plain socket, in turn. cluster_kills.py
+kills workers, hosts and schedulers.
 """
 
 from __future__ import annotations
