@@ -354,7 +354,7 @@ def prepare_environment(assignment: Assignment, say: Callable[[str], None]) -> d
     wanted = assignment.environments.get(group)
     if wanted is None:
         return {}
-    environment = environment_for(wanted.asked)
+    environment = environment_for(wanted.requirements)
     assert environment is not None
     ready = _find_verified(environment)
     if ready is None:

@@ -65,8 +65,8 @@ def state_of(spec: DatasetSpec) -> State:
         return "your choice"
     if spec.opens:
         return "your file"
-    is_brought = bool(spec.files or spec.obtain)
-    if is_brought and not home.raw_folder(spec.name).exists():  # parsed forms cannot be used without the raw files
+    needs_files = bool(spec.files or spec.obtain)
+    if needs_files and not home.raw_folder(spec.name).exists():  # parsed forms cannot be used without the raw files
         return "to fetch" if can_be_fetched(spec) else "to import"
     if kept_forms(spec.name):
         return "parsed"
@@ -197,7 +197,7 @@ def verify_form(folder: Path) -> Finding:
 # -- clearing --------------------------------------------------------------------------------------------------------
 
 
-def names_at_hand(known: Iterable[str]) -> list[str]:
+def available_names(known: Iterable[str]) -> list[str]:
     """Return the names of datasets with files in the data home, including datasets whose plugin is not installed.
 
     Parameters

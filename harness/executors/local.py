@@ -504,7 +504,7 @@ def conclude(running: RunningJob) -> JobEnd:
     if end is None:
         return JobEnd("crash", message="the process that watched the trial was killed", phase=running.phase)
     status, message = _judge(running, end)
-    whole = JobEnd(
+    complete = JobEnd(
         status,
         running.answer,
         running.blob,
@@ -516,7 +516,7 @@ def conclude(running: RunningJob) -> JobEnd:
         end.cpu_seconds,
         running.is_exposed,
     )
-    return whole if status == "ok" else replace(whole, answer=None, blob=None)
+    return complete if status == "ok" else replace(complete, answer=None, blob=None)
 
 
 def _judge(running: RunningJob, end: ProcessEnd) -> tuple[JobStatus, str]:

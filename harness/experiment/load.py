@@ -316,8 +316,8 @@ def quick_version(raw: Mapping[str, Any], source: str) -> RawTable:
     """
     if not raw.get("quick"):
         raise SpecError(f"{source}: there is no quick version: the file has no table [quick]")
-    whole = {key: value for key, value in raw.items() if key != "quick"}
-    return _laid_over(whole, raw["quick"])
+    complete = {key: value for key, value in raw.items() if key != "quick"}
+    return _laid_over(complete, raw["quick"])
 
 
 def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> RawTable:
@@ -329,20 +329,20 @@ def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> RawTable:
 
 
 def describe_left_out(
-    whole: Mapping[str, Any], quick: Mapping[str, Any], source: str, catalog: Catalog | None = None
+    complete: Mapping[str, Any], quick: Mapping[str, Any], source: str, catalog: Catalog | None = None
 ) -> str:
     """Return a line on the datasets and trials that a quick version omits; empty if it omits none.
 
     Parameters
     ----------
-    whole, quick : mapping
+    complete, quick : mapping
         The tables of the full experiment and of its quick version.
     source : str
         The origin of both in errors.
     catalog : Catalog, optional
         As for `build`.
     """
-    full, small = build(whole, source, catalog), build(quick, source, catalog)
+    full, small = build(complete, source, catalog), build(quick, source, catalog)
     kept = {ref.label.text for ref in kept_datasets(dataset_groups(small), small.leave_out)}
     differences = []
     if small.trials < full.trials:
@@ -430,7 +430,7 @@ def without_absent(raw: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
 def members_of(group: str, catalog: Catalog) -> list[str]:
     """Return the sorted names of the learners in a group, such as "flat"; raise UnknownName if it has none."""
     specs = [entry.spec for entry in catalog.learners if _belongs(entry.spec, group)]
-    names = {spec.name for spec in specs if _is_at_hand(spec)}
+    names = {spec.name for spec in specs if _is_available(spec)}
     if names:
         return sorted(names)
     error = UnknownName(f"no learner is in the group {group!r}: `harness list learners` shows all with their kinds")
@@ -440,7 +440,7 @@ def members_of(group: str, catalog: Catalog) -> list[str]:
     raise error
 
 
-def _is_at_hand(spec: LearnerSpec) -> bool:
+def _is_available(spec: LearnerSpec) -> bool:
     environment = environment_for(spec.environment)
     return environment is None or environment.find() is not None
 

@@ -130,16 +130,16 @@ def _describe_incompatible(pairs: Sequence[Pair]) -> tuple[str, ...]:
     learners: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (label, trouble), where in datasets.items():
         learners.setdefault((trouble, tuple(where)), []).append(label)
-    return tuple(_describe_misfit(labels, where, trouble) for (trouble, where), labels in learners.items())
+    return tuple(_incompatibility(labels, where, trouble) for (trouble, where), labels in learners.items())
 
 
-def _describe_misfit(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
-    who = ", ".join(map(repr, labels))
+def _incompatibility(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
+    titles = ", ".join(map(repr, labels))
     names = ", ".join(map(repr, datasets))
     learners = "learner" if len(labels) == 1 else "learners"
     where = f"dataset {names}: it" if len(datasets) == 1 else f"datasets {names}: each"
     return (
-        f"{learners} {who} cannot run on {where} {trouble}; leave one of them out, or list the "
+        f"{learners} {titles} cannot run on {where} {trouble}; leave one of them out, or list the "
         "datasets of the learner in an experiment file: on = [...] in its [[learners]] table"
     )
 
@@ -209,16 +209,16 @@ def _check_complete(learner: ResolvedLearner, params: Params) -> None:
 def identity_of(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
     """Return the identity of a configured learner: its code and parameters, and those of wrapped learners."""
     spec, origin, wrapped = learner.entry.spec, learner.entry.origin, learner.wrapped_with(params)
-    whole = {**learner.defaults, **params}
+    complete = {**learner.defaults, **params}
     if wrapped:
-        whole[spec.wraps] = learner.place_wrapped([identity_of(each, each.ref.params) for each in wrapped])
+        complete[spec.wraps] = learner.place_wrapped([identity_of(each, each.ref.params) for each in wrapped])
     return {
         "learner": spec.name,
         "load": spec.load,
         "distribution": origin.distribution,
         "version": origin.version,
         "code": learner.code,
-        "params": as_declared(whole, read_floats(spec.load)),
+        "params": as_declared(complete, read_floats(spec.load)),
     }
 
 

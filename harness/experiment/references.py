@@ -182,8 +182,8 @@ def find_file_format(path: str, catalog: Catalog, params: Params | None = None) 
     formats = [entry for entry in catalog.datasets if entry.spec.opens]
     by_ending = [entry for entry in formats if ending_of(file) in entry.spec.opens]
     able = _taking(by_ending, params or {})
-    telling = [entry for entry in able if entry.spec.recognises]
-    for only in (able, telling):
+    recognising = [entry for entry in able if entry.spec.recognises]
+    for only in (able, recognising):
         if len(only) == 1:
             return only[0]
     recognised = _recognised(by_ending or formats, file)
@@ -215,8 +215,8 @@ def ending_of(file: Path) -> str:
     if file.is_dir():
         return FOLDER
     endings = [ending.lower() for ending in file.suffixes]
-    telling = [ending for ending in endings if ending not in PACKINGS]
-    return telling[-1] if telling else ""
+    unpacked = [ending for ending in endings if ending not in PACKINGS]
+    return unpacked[-1] if unpacked else ""
 
 
 # -- representations -------------------------------------------------------------------------------------------------
@@ -475,9 +475,9 @@ class _Settings:
         params = dict(learner.params)
         by_dataset = {name: dict(own) for name, own in learner.datasets.items()}
         for target, values in self.table.items():
-            who, where = self._parted(target)
-            meant = label if who in self.labels else learner.name
-            if who != meant or (where and where not in self.members):
+            name, where = self._parted(target)
+            expected = label if name in self.labels else learner.name
+            if name != expected or (where and where not in self.members):
                 continue
             self.used.add(target)
             if where:
@@ -490,8 +490,8 @@ class _Settings:
         """Return learner and dataset of a key; a label may contain an @."""
         if target in self.labels:
             return target, ""
-        who, _, where = target.partition("@")
-        return who, where
+        name, _, where = target.partition("@")
+        return name, where
 
     def check_all_used(self, chosen: Sequence[LearnerRef], experiment: Experiment) -> None:
         """Raise SpecError for an unused entry: its name is most likely misspelt."""

@@ -212,7 +212,7 @@ class Results:
     incompatible: tuple[str, ...] = ()
     """Learners that could not run on some of the data, a line each."""
     session: Session = field(default_factory=Session, repr=False)
-    asked: tuple[str, ...] | None = None
+    requested: tuple[str, ...] | None = None
     """The metrics that the run named; tables show them by default."""
     folder_of: Mapping[str, Path] = field(default_factory=dict, repr=False)
     """The folder of each record, by its key."""
@@ -351,7 +351,7 @@ class Results:
 
     def columns(self, metrics: Names | None = None) -> list[MetricSpec]:
         """Return the metrics of these names, or those that a table shows by default."""
-        return choose_columns(self.session.catalog, _names(metrics) or self.asked, self.records)
+        return choose_columns(self.session.catalog, _names(metrics) or self.requested, self.records)
 
     def _columns_or_first(self, metrics: Names | None) -> list[MetricSpec]:
         columns = self.columns(metrics)
@@ -410,7 +410,7 @@ class Results:
         """Compute metrics from saved ranks, store them in the folders, and return the results with them."""
         self.rescore_folders(metrics, again=again)
         fresh = read_results(self.folders, self.session)
-        return replace(fresh, asked=self.asked)
+        return replace(fresh, requested=self.requested)
 
     def rescore_folders(self, metrics: Names, *, again: bool = False) -> Rescored:
         """Compute metrics from saved ranks, store them in the folders, and return how many records changed."""
@@ -546,7 +546,7 @@ def read_results(
     session: Session,
     *,
     records: Sequence[Record] | None = None,
-    asked: tuple[str, ...] | None = None,
+    requested: tuple[str, ...] | None = None,
 ) -> Results:
     """Return the results in some folders, or only some of their records."""
     found: dict[str, Record] = {}
@@ -568,7 +568,7 @@ def read_results(
         machines,
         tuple(incompatible),
         session,
-        asked,
+        requested,
         folder_of,
         named.pop() if len(named) == 1 else AUTO,
     )

@@ -94,7 +94,7 @@ def _environments(resolved: Resolved) -> dict[str, WantedEnvironment]:
             environment = environment_of(chain)
             if environment is not None:
                 ready = resolved.environments[environment.name]
-                found[code_group(chain)] = WantedEnvironment(environment.asked, dict(ready.packages))
+                found[code_group(chain)] = WantedEnvironment(environment.requirements, dict(ready.packages))
     return found
 
 

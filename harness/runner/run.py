@@ -134,7 +134,7 @@ def run_experiment(
     finally:
         progress.end()
     # Report.
-    return Ran(read_results([folder], session, records=records, asked=experiment.metrics), absent)
+    return Ran(read_results([folder], session, records=records, requested=experiment.metrics), absent)
 
 
 def run_plan(

@@ -129,9 +129,9 @@ class Split:
         trouble = f"split '{self}': the dataset has no column {self.name!r} for splits"
         if self.by_text:
             trouble = f"split '{self}': the dataset has no texts"
-        brought = ", ".join(f"{self.kind}:{name}" for name in known)
-        way = f"it has {brought}" if brought else f'for a table set it, as in "titles.csv({option}={self.name})"'
-        raise DataError(trouble, next_step=way)
+        named = ", ".join(f"{self.kind}:{name}" for name in known)
+        advice = f"it has {named}" if named else f'for a table set it, as in "titles.csv({option}={self.name})"'
+        raise DataError(trouble, next_step=advice)
 
     def settle(self, given: Mapping[str, object]) -> Split:
         """Return the split with its full name: `given` becomes `given:NAME` if the dataset has one split.
@@ -220,8 +220,9 @@ def parse_split(text: str) -> Split:
 
     Examples
     --------
-    >>> parse_split("grouped:text:0.2")
-    Split(kind='grouped', share=0.2, folds=0, name='text')
+    >>> split = parse_split("grouped:text:0.2")
+    >>> split.kind, split.name, split.share
+    ('grouped', 'text', 0.2)
     """
     if RESERVE in text or text.startswith(f"{TUNING}:"):
         return _read_stage(text)

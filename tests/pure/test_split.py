@@ -155,7 +155,7 @@ def test_the_only_given_split_needs_no_name():
 
 
 @pytest.mark.parametrize(
-    ("split", "brought", "printed"),
+    ("split", "known", "printed"),
     [
         ("given", {}, "no split 'given'; it has: none, use holdout:SHARE"),
         ("given:b", {}, "no split 'b'; it has: none, use holdout:SHARE"),
@@ -163,11 +163,16 @@ def test_the_only_given_split_needs_no_name():
         ("given", {"a": (4, 2), "b": (4, 2)}, "the dataset has 2 splits: choose one of given:a, given:b"),
     ],
 )
-def test_an_absent_given_split_raises_an_error_with_the_available_ones(split, brought, printed):
-    asked = parse_split(split)
-    for ask in (lambda: asked.given_name(brought), lambda: asked.settle(brought), lambda: asked.sizes(10, brought)):
+def test_an_absent_given_split_raises_an_error_with_the_available_ones(split, known, printed):
+    split_given = parse_split(split)
+    calls = (
+        lambda: split_given.given_name(known),
+        lambda: split_given.settle(known),
+        lambda: split_given.sizes(10, known),
+    )
+    for call in calls:
         with pytest.raises(DataError) as caught:
-            ask()
+            call()
         assert printed in str(caught.value)
 
 

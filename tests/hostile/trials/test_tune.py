@@ -219,7 +219,7 @@ def test_a_paused_clock_does_not_count():
     assert seen <= clock.wall < 0.3
 
 
-# -- what is asked for
+# -- candidates and their order
 
 
 def test_a_grid_is_tried_in_the_written_order():
