@@ -264,8 +264,8 @@ def check_kept(name: str) -> None:
     known = {path.name.removesuffix(FAILED) for path in environments_root().glob("[!.]*")}
     if name not in known:
         near = nearest(name, sorted(known))
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise UnknownName(f"no environment {name!r} is kept; {hint}`harness env list` shows those that are")
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownName(f"no environment {name!r}. {hint}`harness env list` lists all.")
 
 
 def remove_environment(name: str) -> None:
@@ -447,7 +447,7 @@ def _make(folder: Path) -> None:
         raise HarnessError(
             f"this Python cannot create a virtual environment: {error}",
             culprit="its environment",
-            next_step="install its venv and pip modules (on Debian python3-venv)",
+            next_step="Install its venv and pip modules (on Debian python3-venv).",
         ) from error
     # Python searches folders from a .pth file after the packages of the environment itself. `addsitedir` also reads the
     # .pth files in these folders, which editable installs need.

@@ -456,7 +456,7 @@ def explanation_of(name: str, catalog: Catalog) -> list[str]:
         others: list[Entry[Any]] = [*catalog.datasets, *catalog.metrics, *catalog.representations]
         near = [] if similar_names(name, catalog.learners) else similar_names(name, others)
         if near:
-            raise UnknownName(f"unknown name {name!r}; did you mean {' or '.join(near)}?") from None
+            raise UnknownName(f"unknown name {name!r}. Did you mean {' or '.join(near)}?") from None
         raise error.adding("`harness list datasets`, `metrics` and `representations` list other names.") from None
 
 

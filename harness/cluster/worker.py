@@ -365,8 +365,8 @@ def prepare_environment(assignment: Assignment, say: Callable[[str], None]) -> d
     if differences and not assignment.allow_differences:
         raise HarnessError(
             f"its environment for {group} has {', '.join(differences)}",
-            next_step="remove it there with `harness env remove`, so that it is built with the host's versions, "
-            "or allow it with --allow-differences",
+            next_step="Remove it there with `harness env remove`, and it is built with the host's versions; "
+            "or allow it with --allow-differences.",
         )
     return {group: ready}
 

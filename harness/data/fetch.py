@@ -230,7 +230,7 @@ def take_in(
                     raise DataError(
                         f"the files differ from its description: {'; '.join(found)}",
                         culprit=f"dataset {spec.name!r}",
-                        next_step="--accept-differences imports them nevertheless",
+                        next_step="Use --accept-differences to import them nevertheless.",
                     )
             except DataError as error:
                 raise error.adding("Nothing was imported; the data home is unchanged.") from error

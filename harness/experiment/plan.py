@@ -107,7 +107,7 @@ def check_size(resolved: Resolved) -> None:
     if total > MOST_TRIALS:
         raise SpecError(
             f"{total:,} trials, and at most {MOST_TRIALS:,} can be run at a time",
-            next_step="ask for fewer trials, or for a smaller grid of parameters",
+            next_step="Use fewer trials, or a smaller grid of parameters.",
         )
 
 
@@ -139,8 +139,8 @@ def _incompatibility(labels: Sequence[str], datasets: Sequence[str], trouble: st
     learners = "learner" if len(labels) == 1 else "learners"
     where = f"dataset {names}: it" if len(datasets) == 1 else f"datasets {names}: each"
     return (
-        f"{learners} {titles} cannot run on {where} {trouble}; leave one of them out, or list the "
-        "datasets of the learner in an experiment file: on = [...] in its [[learners]] table"
+        f"{learners} {titles} cannot run on {where} {trouble}. Leave one of them out, or list the "
+        "datasets of the learner in an experiment file: on = [...] in its [[learners]] table."
     )
 
 
@@ -301,7 +301,7 @@ def _draw(label: str, ranges: Params, count: int, chance: random.Random) -> list
     if len(representations) > count:
         raise SpecError(
             f"tune: {label} has {count} candidates for {len(representations)} representations",
-            next_step=f"raise candidates to {len(representations)} at least: each representation is tried",
+            next_step=f"Raise candidates to at least {len(representations)}: each representation is tried.",
         )
     drawn: list[dict[str, Any]] = [{REPRESENTATION: name} for name in representations] or [{}]
     for _ in range(20 * count):  # a small grid may not have as many different ones
@@ -413,7 +413,7 @@ def _check_classes(dataset: ResolvedDataset, header: Header, split: Split, exper
             raise DataError(
                 f"split '{split}' with seed {seed} trains on a single class, {data.class_names[labels[0]]!r}",
                 culprit=f"dataset {dataset.name!r}",
-                next_step="choose another share or seed",
+                next_step="Choose another share or seed.",
             )
 
 
@@ -575,12 +575,12 @@ def _without_repeats(trials: Sequence[Trial]) -> tuple[Trial, ...]:
             continue
         if other.dataset != trial.dataset:
             raise SpecError(
-                f"datasets {_sourced(other)} and {_sourced(trial)} have the same content, prepared alike: leave one "
-                "out, or check that they are the files you meant"
+                f"datasets {_sourced(other)} and {_sourced(trial)} have the same content and representation. Leave "
+                "one out, or check the file names."
             )
         raise SpecError(
             f"{other.label!r} and {trial.label!r} are the same learner with the same parameters on "
-            f"{trial.dataset!r}: leave one out"
+            f"{trial.dataset!r}. Leave one out."
         )
     return tuple(trials)
 

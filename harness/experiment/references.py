@@ -169,15 +169,15 @@ def find_file_format(path: str, catalog: Catalog, params: Params | None = None) 
     file = Path(os.path.expanduser(path))
     if not os.path.exists(file):
         raise DataError(
-            "there is no such file or folder (nor a dataset of that name)",
+            "there is no such file, folder or registered dataset",
             culprit=f"dataset {path!r}",
-            next_step=f"give its path from {Path.cwd()}, or one of `harness list datasets`",
+            next_step=f"Give its path from {Path.cwd()}, or a name from `harness list datasets`.",
         )
     if not file.is_file() and not file.is_dir():  # reading a pipe may block for ever
         raise DataError(
             "neither a file nor a folder, but a pipe or a device",
             culprit=f"dataset {path!r}",
-            next_step="write its content to a file",
+            next_step="Write its content to a file.",
         )
     formats = [entry for entry in catalog.datasets if entry.spec.opens]
     by_ending = [entry for entry in formats if ending_of(file) in entry.spec.opens]
@@ -191,8 +191,8 @@ def find_file_format(path: str, catalog: Catalog, params: Params | None = None) 
         return recognised[0]
     able = recognised or by_ending or formats
     ways = " or ".join(f"\"{entry.spec.name}(path='{path}')\"" for entry in able) or "a plugin that opens files"
-    trouble = "could be read in several ways" if recognised else "is of no format that is known by its name or content"
-    raise SpecError(f"dataset {path!r} {trouble}: say which with --data {ways}")
+    trouble = "could be read in several ways" if recognised else "has no format that its name or content shows"
+    raise SpecError(f"dataset {path!r} {trouble}. Choose one with --data {ways}.")
 
 
 def _taking(entries: Sequence[Entry[DatasetSpec]], params: Params) -> list[Entry[DatasetSpec]]:
@@ -550,8 +550,8 @@ def check_params(culprit: str, given: Params, known: Params) -> None:
     for name, value in given.items():
         if name not in known:
             near = nearest(name, known, most=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
-            raise SpecError(f"{culprit} has no parameter {name!r}; {hint}")
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"It has: {', '.join(known) or 'none'}."
+            raise SpecError(f"{culprit} has no parameter {name!r}. {hint}")
         if not _is_plain(value):
             raise SpecError(f"{culprit}: {name}={value!r} cannot be passed on; allowed: {PLAIN}")
 

@@ -474,7 +474,7 @@ def find_or_build_environment(
         raise HarnessError(
             f"needs an environment with {', '.join(environment.requirements)}, which is not built",
             culprit=culprit,
-            next_step=f"{builder} builds it",
+            next_step=f"{builder} builds it.",
         )
     say(f"{together} needs packages of its own")
     try:

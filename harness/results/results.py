@@ -102,7 +102,7 @@ def make_page(
         if results.records:
             parts.append(_part_of(results, part_title, test or results.test, mixed_machines))
     if not parts:
-        raise HarnessError("there are no records to make a page of", next_step="harness run")
+        raise HarnessError("no records to make a page of", next_step="`harness run ... --out FOLDER` writes some.")
     return Page(tuple(parts), title=title)
 
 
@@ -493,12 +493,12 @@ class Results:
             if path is not None:
                 return path
         if names:
-            why = f"{', '.join(map(repr, names))} is no registered experiment that has any"
+            why = f"{', '.join(map(repr, names))} has none as a registered experiment"
         else:
-            why = "it was not made by an experiment that has a name"
+            why = "it was not made by a named experiment"
         raise HarnessError(
-            f"no published numbers for {', '.join(map(str, self.folders))}: {why}; `harness reproduce --list` shows "
-            "the experiments that have some, and --against FILE.csv reads numbers of your own"
+            f"no published numbers for {', '.join(map(str, self.folders))}: {why}. `harness reproduce --list` lists "
+            "experiments with published numbers. --against FILE.csv reads numbers of your own."
         )
 
     def __len__(self) -> int:

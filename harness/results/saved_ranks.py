@@ -490,15 +490,15 @@ def _named(results: Results) -> str:
 def _describe_no_overlap(first: Results, second: Results, learners: tuple[str, str] | None) -> str:
     """Return the error message for two results without a common line; it lists the lines of both."""
     if learners:
-        pair = f"{learners[0]!r} of the first folder and {learners[1]!r} of the second have not"
-        way = "Choose labels from this list"
+        pair = f"{learners[0]!r} of the first folder and {learners[1]!r} of the second were not"
+        way = "Choose labels of lines with the same data from this list."
     else:
-        pair = "no learner of both folders has"
-        way = "Compare two learners of different names with --learners FIRST,SECOND"
-    parts = [f"nothing to compare: {pair} run on the same data, prepared alike"]
+        pair = "no learner of both folders was"
+        way = "To compare two learners of different names, use --learners FIRST,SECOND."
+    parts = [f"nothing to compare: {pair} run on the same dataset, representation and split"]
     for name, results in {_named(first): first, _named(second): second}.items():
         parts += [f"  {name}: {line}" for line in describe_lines(results.lines())]
-    return "\n".join([*parts, f"{way}. Dataset, representation and split must be the same."])
+    return "\n".join([*parts, way])
 
 
 def row_hits(outcome: Outcome, depth: int) -> list[bool]:

@@ -126,7 +126,7 @@ def _files_below(folder: Path) -> list[Path]:
             raise HarnessError(
                 f"holds more than {MOST_CODE_BYTES / 1e6:.0f} MB, which would be sent to every worker",
                 culprit=f"--plugins-dir {folder}",
-                next_step="keep data elsewhere",
+                next_step="Choose another data home.",
             )
         files.append(file)
     return files

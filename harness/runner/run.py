@@ -363,7 +363,7 @@ def describe_leakage(trials: Sequence[Trial]) -> Iterator[str]:
         if rows:
             yield (
                 f"{trial.dataset}: {rows:,} of {test_rows:,} test rows ({rows / test_rows:.1%}) have a text that is "
-                f"also in training (seed {trial.seed}); --split grouped:text keeps equal texts together"
+                f"also in training (seed {trial.seed}). Use --split grouped:text to keep equal texts together."
             )
 
 

@@ -228,7 +228,7 @@ def checked_representation(rows: Any) -> csr_array:
     try:
         return checked_rows(rows)
     except (DataError, ValueError, TypeError) as error:
-        raise ContractError(f"the representation gave rows that no learner can take: {error}") from error
+        raise ContractError(f"the representation returned rows that no learner can take: {error}") from error
 
 
 @dataclass(frozen=True)
