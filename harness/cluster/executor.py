@@ -291,7 +291,7 @@ class ClusterExecutor:
         if not self.workers.usable:
             raise HarnessError(
                 f"worker {worker.name}: {reason}",
-                next_step="finished trials are kept; the same command runs the remaining ones",
+                next_step="Finished trials are kept. The same command runs the remaining ones.",
             )
         self._say(as_warning(f"worker {worker.name} gets no more trials: {reason}"))
 
@@ -438,7 +438,7 @@ class WorkerMonitor:
             raise HarnessError(
                 f"the scheduler at {self._connection.address} does not answer any more",
                 culprit="--on",
-                next_step="finished trials are kept; once it is back, the same command runs the remaining ones",
+                next_step="Finished trials are kept. Once it is back, the same command runs the remaining ones.",
             )
 
     async def _poll(self, turn: int) -> None:

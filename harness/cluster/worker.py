@@ -356,7 +356,7 @@ def prepare_environment(assignment: Assignment, say: Callable[[str], None]) -> d
     wanted = assignment.environments.get(group)
     if wanted is None:
         return {}
-    environment = environment_for(wanted.asked)
+    environment = environment_for(wanted.requirements)
     assert environment is not None
     ready = _find_verified(environment)
     if ready is None:
@@ -367,8 +367,8 @@ def prepare_environment(assignment: Assignment, say: Callable[[str], None]) -> d
     if differences and not assignment.allow_differences:
         raise HarnessError(
             f"its environment for {group} has {', '.join(differences)}",
-            next_step="remove it there with `harness env remove`, so that it is built with the host's versions, "
-            "or allow it with --allow-differences",
+            next_step="Remove it there with `harness env remove`, and it is built with the host's versions; "
+            "or allow it with --allow-differences.",
         )
     return {group: ready}
 

@@ -345,7 +345,7 @@ def _check_files(at_once: int) -> None:
         raise HarnessError(
             f"{at_once:,} trials at once need more open files than the limit of this process, {most:,}",
             culprit="jobs",
-            next_step="use fewer with --jobs, or raise the limit with `ulimit -n`",
+            next_step="Use fewer with --jobs, or raise the limit with `ulimit -n`.",
         )
 
 
@@ -505,7 +505,7 @@ def conclude(running: RunningJob) -> JobEnd:
     if end is None:
         return JobEnd("crash", message="the process that watched the trial was killed", phase=running.phase)
     status, message = _judge(running, end)
-    whole = JobEnd(
+    complete = JobEnd(
         status,
         running.answer,
         running.blob,
@@ -517,7 +517,7 @@ def conclude(running: RunningJob) -> JobEnd:
         end.cpu_seconds,
         running.is_exposed,
     )
-    return whole if status == "ok" else replace(whole, answer=None, blob=None)
+    return complete if status == "ok" else replace(complete, answer=None, blob=None)
 
 
 def _judge(running: RunningJob, end: ProcessEnd) -> tuple[JobStatus, str]:
@@ -535,7 +535,7 @@ def _judge(running: RunningJob, end: ProcessEnd) -> tuple[JobStatus, str]:
         return "crash", f"ended by {_name_signal(-end.exit_code)}{where}"
     if running.garbled:
         return "crash", f"the answer of the process{where} cannot be read: {running.garbled}"
-    return "crash", f"the process ended with exit code {end.exit_code}{where} and gave no result"
+    return "crash", f"the process ended with exit code {end.exit_code}{where} and returned no result"
 
 
 def _where(running: RunningJob) -> str:

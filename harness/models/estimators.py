@@ -162,7 +162,7 @@ def _import_skops(what: str) -> Any:
     try:
         import skops.io  # noqa: PLC0415 (an extra, for learners without `save`)
     except ImportError as error:
-        raise ModelError(f"{what} needs skops", next_step=f"Run {SKOPS_EXTRA}") from error
+        raise ModelError(f"{what} needs skops", next_step=f"Run `{SKOPS_EXTRA}`.") from error
     return skops.io
 
 

@@ -301,7 +301,7 @@ def _check_files(folder: Path, files: Mapping[str, FileFacts]) -> None:
             if found.bytes == expected.bytes:  # else the file differs, and there is no need to read it
                 found = _facts(path)
         except (OSError, ValueError) as error:
-            raise ModelError(f"{name} cannot be read: {error}", next_step="Copy the whole folder again.") from None
+            raise ModelError(f"{name} cannot be read: {error}", next_step="Copy the folder again.") from None
         if found != expected:
             raise ModelError(f"{name} was changed (checksum)", next_step="Copy the folder again, or fit it again.")
 

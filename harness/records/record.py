@@ -248,10 +248,10 @@ def make_record(names: TrialNames, measured: Measured, circumstances: Circumstan
     circumstances : Circumstances
         The conditions of the trial.
     """
-    whole: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part, kind in ((names, TrialNames), (measured, Measured), (circumstances, Circumstances)):
-        whole |= {name: getattr(part, name) for name in field_names(kind)}
-    return Record(**whole)
+        values |= {name: getattr(part, name) for name in field_names(kind)}
+    return Record(**values)
 
 
 def field_names(kind: type) -> tuple[str, ...]:
@@ -382,7 +382,7 @@ def from_line(line: str) -> Record:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
-        raise BadLine("not whole") from None
+        raise BadLine("incomplete") from None
     if not isinstance(content, dict) or "crc32" not in content:
         raise BadLine("no record")
     body = line.rstrip("\n").rpartition(',"crc32":')[0] + "}"

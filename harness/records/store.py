@@ -102,7 +102,7 @@ def read_same_code(folder: Path) -> list[SameCode]:
         raise StoreError(
             f"cannot be read ({type(error).__name__}: {error})",
             culprit=str(path),
-            next_step="remove the file: trials of earlier code then run again",
+            next_step="Remove the file: trials of earlier code then run again.",
         ) from error
 
 
@@ -168,7 +168,7 @@ def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
             raise StoreError(
                 f"line {number} is {error}",
                 culprit=str(path),
-                next_step="a newer harness reads this folder; nothing in it was changed",
+                next_step="Use a newer release of harness. Nothing in the folder was changed.",
             ) from None
     return records, damaged
 
@@ -252,7 +252,7 @@ class Store:
         folder = self.folder / RANKS
         folder.mkdir(exist_ok=True)
         if folder.is_symlink():
-            raise StoreError("is a link to another place", culprit=str(folder), next_step="put a folder there")
+            raise StoreError("is a link to another place", culprit=str(folder), next_step="Put a folder there.")
         return folder
 
     def make_sure(self, *, at_end: bool = False) -> None:
@@ -276,7 +276,7 @@ class Store:
             raise StoreError(
                 f"the results folder was removed during the run, with {lost} in it",
                 culprit=str(self.folder),
-                next_step="give the same command again",
+                next_step="Repeat the command.",
             )
         path = self.folder / RECORDS
         known = counted(len(self.records), "record")
@@ -424,7 +424,7 @@ def _open_own(path: Path, flags: int) -> int:
 
 def _about_link(path: Path, error: OSError) -> StoreError | None:
     if error.errno == errno.ELOOP:
-        return StoreError("is a link to another place", culprit=str(path), next_step="remove the link")
+        return StoreError("is a link to another place", culprit=str(path), next_step="Remove the link.")
     return None
 
 

@@ -111,7 +111,7 @@ def _environments(resolved: Resolved) -> dict[str, WantedEnvironment]:
             environment = environment_of(chain)
             if environment is not None:
                 ready = resolved.environments[environment.name]
-                found[code_group(chain)] = WantedEnvironment(environment.asked, dict(ready.packages))
+                found[code_group(chain)] = WantedEnvironment(environment.requirements, dict(ready.packages))
     return found
 
 
@@ -143,7 +143,7 @@ def _files_below(folder: Path) -> list[Path]:
             raise HarnessError(
                 f"holds more than {MOST_CODE_BYTES / 1e6:.0f} MB, which would be sent to every worker",
                 culprit=f"--plugins-dir {folder}",
-                next_step="keep data elsewhere",
+                next_step="Choose another data home.",
             )
         files.append(file)
     return files

@@ -134,7 +134,7 @@ def run_experiment(
     finally:
         progress.end()
     # Report.
-    return Ran(read_results([folder], session, records=records, asked=experiment.metrics), absent)
+    return Ran(read_results([folder], session, records=records, requested=experiment.metrics), absent)
 
 
 def run_plan(
@@ -360,7 +360,7 @@ def describe_leakage(trials: Sequence[Trial]) -> Iterator[str]:
         if rows:
             yield (
                 f"{trial.dataset}: {rows:,} of {test_rows:,} test rows ({rows / test_rows:.1%}) have a text that is "
-                f"also in training (seed {trial.seed}); --split grouped:text keeps equal texts together"
+                f"also in training (seed {trial.seed}). Use --split grouped:text to keep equal texts together."
             )
 
 

@@ -39,8 +39,8 @@ def flip(line):
     ("damage", "why"),
     [
         (flip, "changed since it was written"),
-        (lambda line: line[:100], "not whole"),
-        (lambda line: b"\x00\xff\xfe" * 9, "not whole"),
+        (lambda line: line[:100], "incomplete"),
+        (lambda line: b"\x00\xff\xfe" * 9, "incomplete"),
         (lambda line: b"{}", "no record"),
         (lambda line: line.replace(b'"key"', b'"kee"'), "changed since it was written"),
     ],
@@ -86,7 +86,7 @@ def test_an_invalid_record_is_named_ignored_and_set_aside_by_the_next_run(tmp_pa
     assert sorted(keys(tmp_path)) == ["k0", "k1"]
 
 
-# -- what somebody does to the folder while a run writes to it -------------------------------------------------------
+# -- changes of the folder by others during a run --------------------------------------------------------------------
 
 
 def run_and_lose_records(folder, *later, instead=None):
@@ -115,9 +115,9 @@ def test_records_deleted_after_the_last_trial_are_written_again(tmp_path):
 
 def test_a_file_that_replaced_the_records_is_set_aside(tmp_path):
     with pytest.warns(UserWarning, match="written anew"):
-        run_and_lose_records(tmp_path, record(2), instead="somebody's own\n")
+        run_and_lose_records(tmp_path, record(2), instead="of another program\n")
     assert keys(tmp_path) == ["k0", "k1", "k2"]
-    assert (tmp_path / "damaged.jsonl").read_text() == "somebody's own\n"
+    assert (tmp_path / "damaged.jsonl").read_text() == "of another program\n"
 
 
 def test_a_folder_deleted_during_a_run_ends_the_run_with_an_error(tmp_path):
