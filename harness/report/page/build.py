@@ -367,7 +367,7 @@ def _datasets_of(
 
 
 def _page_pick(pick: Pick) -> PagePick:
-    return PagePick(pick.need, pick.line.title, pick.line.kind, pick.quality, dict(pick.costs))
+    return PagePick(pick.need, pick.line.title, pick.line.kind, pick.reason, pick.quality, dict(pick.costs))
 
 
 # -- rows ------------------------------------------------------------------------------------------------------------
