@@ -138,6 +138,35 @@ function ratio(colours, colour) {
 }
 """
 """JavaScript functions for the contrast of WCAG 2: `ratio(behind(element), colour)`."""
+SMALLEST_CONTRAST = 4.5
+"""Of text by WCAG 2 AA."""
+SMALLEST_CONTRAST_OF_SHAPES = 3
+"""Of borders of controls and of marks in figures by WCAG 2 AA."""
+
+
+def contrasts(page, selector, colour, smallest=SMALLEST_CONTRAST):
+    """Return elements whose colour has too little contrast with what is behind them, and fail if there are none."""
+    script = f"""{CONTRAST}
+    return [...document.querySelectorAll(arguments[0])].filter(one => one.checkVisibility()).map(one => [
+        one.outerHTML.slice(0, 90), ratio(behind(one.parentElement), getComputedStyle(one)[arguments[1]])])"""
+    found = page.run(script, selector, colour)
+    assert found, selector
+    return [(which, ratio) for which, ratio in found if ratio < smallest]
+
+
+def texts_of_low_contrast(page):
+    """Return the visible texts, outside of figures, that differ too little from their background."""
+    script = f"""{CONTRAST}
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) {{
+        const [text, parent] = [walker.currentNode.data.trim(), walker.currentNode.parentElement];
+        if (!text || !parent.checkVisibility() || parent.closest('svg, script, style, noscript, option')) continue;
+        found.push([text.slice(0, 40), ratio(behind(parent), getComputedStyle(parent).color)]);
+    }}
+    return found"""
+    found = page.run(script)
+    assert len(found) > 100
+    return [(text, ratio) for text, ratio in found if ratio < SMALLEST_CONTRAST]
 
 
 def axe_script(folder):
