@@ -59,8 +59,9 @@ def learn_one_vs_rest(
 
 
 @kernel(
-    int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), float64, writes(float64), MOVES, writes(int64)), **LEAN
-)  # fmt: skip
+    int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), float64, writes(float64), MOVES, writes(int64)),
+    **LEAN,
+)
 def update_one_vs_rest(
     rows: Rows,
     instances: Instances,
