@@ -37,7 +37,7 @@ TRIALS_PER_RUN = 250
 WORKERS = 4
 PAUSES = 0.1, 1.0
 """The shortest and the longest time between two kills."""
-HOST_SHARE, SCHEDULER_SHARE = 0.06, 0.015
+HOST_SHARE, SCHEDULER_SHARE = 0.08, 0.03
 """Shares of the kills that hit the host and the scheduler."""
 SEED = 17
 PATIENCE_SECONDS = 120.0
