@@ -16,8 +16,8 @@ from harness.sdk.costs import settle_cost
 from harness.sdk.index import load_kernel
 from harness.sdk.kernels.edges import as_rows
 from harness.sdk.kernels.instances import Labels, as_instances
-from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_path_one_vs_rest
-from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
+from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_one_vs_rest
+from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
 from harness_svm.flat.parameters import HingeParameters
 from harness_svm.linear import LinearMachine, draw_seed, threshold
 
@@ -106,9 +106,9 @@ class SVM(HingeParameters, LinearMachine):
         self.prune_ = threshold(self.prune, n_features, n_classes)
         given = (labels, n_features, n_classes, [self._problem(C) for C in costs], seed, self.prune_)
         if isinstance(rows, np.ndarray):
-            path = train_dense_path_one_vs_rest(rows, *given)
+            path = train_dense_one_vs_rest(rows, *given)
         else:
-            path = train_path_one_vs_rest(as_instances(rows), *given)
+            path = train_one_vs_rest(as_instances(rows), *given)
         seen = self._base_of_seen(labels)
         for machines in path:
             self.sweeps_ = machines.sweeps

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from harness.sdk import rules
 from harness.sdk.kernels.edges import as_edges
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.one_vs_rest import learn_one_vs_rest, total
 from harness.sdk.kernels.rows import Rows, empty_rows
 from harness_svm.hierarchy import SOURCES
-from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.classifier import Choice, NodeTraining, TopDown
 from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
@@ -64,26 +64,17 @@ class TopDownPerceptron(TopDown):
         self.taxonomy = taxonomy
         self.random_state = random_state
 
-    def _learn(
-        self,
-        instances: Instances,
-        labels: Labels,
-        n_features: int,
-        n_children: int,
-        seed: int,
-        costs: Sequence[float],
-    ) -> list[Choice]:
-        random = np.random.default_rng(seed)
-        trained = [self._train_member(instances, labels, n_features, n_children, random) for _ in range(self.members)]
-        return [Choice(np.empty(0, np.int64), as_edges(total(trained, n_children)), np.zeros(n_children))]
+    def _learn(self, node: NodeTraining, costs: Sequence[float]) -> list[Choice]:
+        random = np.random.default_rng(node.seed)
+        trained = [self._train_member(node, random) for _ in range(self.members)]
+        edges = as_edges(total(trained, node.n_children))
+        return [Choice(np.empty(0, np.int64), edges, np.zeros(node.n_children))]
 
-    def _train_member(
-        self, instances: Instances, labels: Labels, n_features: int, n_children: int, random: np.random.Generator
-    ) -> Rows:
-        rows = empty_rows(max(1, n_features), instances.data.size)
+    def _train_member(self, node: NodeTraining, random: np.random.Generator) -> Rows:
+        rows = empty_rows(max(1, node.n_features), node.instances.data.size)
         for _ in range(self.passes):
-            order = random.permutation(instances.n_instances)
-            rows, errors = learn_one_vs_rest(rows, instances, labels, order, n_children)
+            order = random.permutation(node.instances.n_instances)
+            rows, errors = learn_one_vs_rest(rows, node.instances, node.labels, order, node.n_children)
             if errors == 0:
                 break
         return rows
