@@ -17,6 +17,7 @@ from sklearn.naive_bayes import MultinomialNB
 from harness_committee import Committee, Oversample, Sparsify
 from harness_committee.committee import count_votes, taken_passes
 from harness_committee.oversample import drawn_rows
+from harness_committee.sparsify import keep_largest_weights
 from harness_prototype import PA
 from internals import rank_scores
 from messages import assert_names
@@ -192,6 +193,15 @@ def test_sparsifying_after_each_pass_differs_from_sparsifying_once():
     assert sizes == [1, 2, 3]
     once = Sparsify(learner=PA(passes=3), share=0.5, random_state=0).fit(X, y)
     assert not np.array_equal(learner.rank(X, 8), once.rank(X, 8))
+
+
+def test_equal_weights_are_kept_by_feature_then_by_class():
+    learner = Perceptron()
+    learner.coef_ = np.where(np.arange(60).reshape(3, 20) % 2, -1.0, 1.0)  # enough for a sort that is not stable
+    keep_largest_weights(learner, 0.525)
+    expected = np.zeros((3, 20))
+    expected[:, :10], expected[0, 10] = 1.0, 1.0
+    assert_array_equal(np.abs(learner.coef_), expected)
 
 
 # -- oversample ------------------------------------------------------------------------------------------------------
