@@ -374,12 +374,12 @@ def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
         if not file.urls:
             addresses.append(f"  {file.name}")
     command = f"harness data import {spec.name} FILE..."
-    next_step = f"`{command}` takes files that you have"
+    next_step = f"`{command}` reads files that you have."
     if can_be_fetched(spec):
         command = f"harness data fetch {spec.name}"
-        next_step = f"`{command}` downloads them, {next_step}"
+        next_step = f"`{command}` downloads them; {next_step}"
     return MissingData(
-        f"{trouble}: it is made from {spec.obtain or 'these files:'}",
+        f"{trouble}. It is made from {spec.obtain or 'these files:'}",
         culprit=f"dataset {spec.name!r}",
         next_step=next_step,
         command=command,
