@@ -142,6 +142,8 @@ class ClusterExecutor:
             code=self._requirements.code,
             preload=self._workplace.preload,
             threads=self._workplace.threads,
+            read_only=self._workplace.read_only,
+            hidden=self._workplace.hidden,
             environments=self._requirements.environments,
             allow_differences=self._requirements.allow_differences,
         )

@@ -57,8 +57,11 @@ class Assignment:
     code: tuple[Artifact, ...] = ()
     """Folders with code of the user, to import from."""
     preload: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """As in `harness.executors.base.Workplace`."""
+    """As in `harness.executors.base.Workplace`, like `threads`, `read_only` and `hidden`."""
     threads: int = 1
+    read_only: tuple[str, ...] = ()
+    """Paths of the host. They are protected on workers that share its file system under the same path."""
+    hidden: tuple[str, ...] = ()
     environments: Mapping[str, WantedEnvironment] = field(default_factory=dict)
     """By group of jobs, the environment to run in."""
     allow_differences: bool = False

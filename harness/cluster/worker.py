@@ -121,6 +121,8 @@ def _run_in(slot: Slot, assignment: Assignment, task: _RunningTask) -> bytes:
         threads=assignment.threads,
         path=tuple(str(folders[artifact]) for artifact in assignment.code),
         interpreters={group: str(ready.python) for group, ready in environments.items()},
+        read_only=assignment.read_only,
+        hidden=assignment.hidden,
     )
     started = datetime.now(UTC).isoformat(timespec="seconds")
     load = os.getloadavg()[0]

@@ -298,7 +298,7 @@ class LocalExecutor:
             self._server_of(running.job.group).hand_over(theirs)
         running.handed_over = time.monotonic()
         with contextlib.suppress(OSError):  # the supervisor has ended, which `run` detects
-            _send_job(ours, running.job, self._workplace.read_only)
+            _send_job(ours, running.job, self._workplace)
         self._running[ours] = running
         selector.register(ours, selectors.EVENT_READ, running)
 
@@ -315,14 +315,15 @@ def _patience(selector: selectors.BaseSelector) -> float:
     return min(max(0.0, overdue_at - time.monotonic()), LOOK_SECONDS)
 
 
-def _send_job(channel: socket.socket, job: Job, read_only: tuple[str, ...]) -> None:
+def _send_job(channel: socket.socket, job: Job, workplace: Workplace) -> None:
     """Send a job to its supervisor. A sealable payload is sent in its sealed form only."""
+    job = replace(job, hidden=workplace.hidden, read_only=workplace.read_only)
     if not isinstance(job.payload, Sealable):
         channel.sendall(wire.pack(wire.JOB, pickle_job(job)))
         return
     sealed = job.payload.sealed()
     sent = replace(job, payload=sealed.payload, inputs=(), affinity="")
-    sent = replace(sent, hidden=sealed.hidden, shown=sealed.shown, read_only=read_only)
+    sent = replace(sent, hidden=(*sealed.hidden, *workplace.hidden), shown=sealed.shown)
     with sealed.file as file:
         channel.sendall(wire.pack(wire.JOB, pickle_job(sent)))
         socket.send_fds(channel, [wire.FILE], [file.fileno()])

@@ -338,7 +338,7 @@ class Results:
     def answer(self) -> list[str]:
         """Return two sentences for each dataset: which learners to take, and what the statistics say of the best.
 
-        Empty where only one learner ran.
+        More than three datasets have two sentences together. Empty if only one learner ran.
         """
         from harness.report.answer import describe_answer  # noqa: PLC0415 (tables do without it)
         from harness.report.conditions import comparable  # noqa: PLC0415 (the same)
@@ -347,7 +347,8 @@ class Results:
         if not columns:
             return []
         compared = comparable(lines, columns, self.machines)
-        return describe_answer(compared.lines, columns, self.test, self.row_hits(lines, columns, self.test))
+        hits = self.row_hits(lines, columns, self.test)
+        return describe_answer(compared.lines, columns, self.test, hits, _offered_metrics(self)[0])
 
     def columns(self, metrics: Names | None = None) -> list[MetricSpec]:
         """Return the metrics of these names, or those that a table shows by default."""

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -563,10 +563,10 @@ def ranking_to_bytes(ranking: Ranking) -> bytes:
 def ranking_from_bytes(content: bytes, known_depth: int | None) -> Ranking:
     """Return the ranking in the bytes of a file that `ranking_to_bytes` wrote; raise ValueError if malformed."""
     buffer = io.BytesIO(content)
-    ranks = _next_array(buffer)
+    ranks = next_array(buffer)
     places = scores = confidence = None
     while buffer.tell() < len(content):
-        array = _next_array(buffer)
+        array = next_array(buffer)
         if array.dtype.kind != "f":
             places = array
         elif array.ndim == 2:
@@ -576,7 +576,7 @@ def ranking_from_bytes(content: bytes, known_depth: int | None) -> Ranking:
     return Ranking(ranks, places, known_depth, scores, confidence)
 
 
-def _next_array(buffer: io.BytesIO) -> NDArray[Any]:
+def next_array(buffer: BinaryIO) -> NDArray[Any]:
     """Read one array; raise ValueError if it is malformed, or if its header announces more bytes than follow."""
     version = np.lib.format.read_magic(buffer)
     if version != (1, 0):

@@ -35,6 +35,7 @@ SCRIPTS = (
     "classes",
     "details",
     "answer",
+    "overview",
     "start",
 )
 """Scripts of the page, in the order in which they are joined."""
@@ -63,6 +64,8 @@ class PagePick:
     need: str
     learner: str
     kind: str
+    reason: str
+    """The value that it was picked by, such as "train 15.7 ms"."""
     quality: str
     """The quality with its 95% interval."""
     costs: dict[str, str]

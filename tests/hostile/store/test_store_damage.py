@@ -155,6 +155,38 @@ def test_a_link_at_a_target_path_is_not_followed(tmp_path):
     assert read_machines(tmp_path / "out") == {"a": Machine("a")}
 
 
+@pytest.mark.parametrize(
+    "name", ["machine.json", "same_code.json", "incompatible.txt", "status.json", "lock", "ranks/k0.npy"]
+)
+@pytest.mark.parametrize("is_pipe", [True, False], ids=["pipe", "device"])
+def test_a_pipe_or_a_device_in_place_of_a_file_is_not_read(tmp_path, name, is_pipe):
+    fill(tmp_path, 1)
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path) if is_pipe else path.symlink_to("/dev/zero")
+    ended = run_python(READS, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    named = [line for line in ended.stdout.splitlines() if "cannot be read" in line]
+    assert [name in line for line in named] == [True] * (name in ("same_code.json", "ranks/k0.npy"))
+
+
+READS = """
+import pathlib, resource, sys
+from harness.errors import HarnessError
+from harness.records.store import read_incompatible, read_machines, read_ranks, read_same_code
+from harness.runner.progress import read_status
+
+resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+folder = pathlib.Path(sys.argv[1])
+for read in (read_machines, read_same_code, read_incompatible, read_status, lambda folder: read_ranks(folder, "k0")):
+    try:
+        read(folder)
+    except HarnessError as error:
+        print(error)
+"""
+
+
 def test_a_damaged_machines_file_is_no_error(tmp_path):
     fill(tmp_path, 1)
     for text in ("{", "[1]", "\xff", "[" * 100_000):
