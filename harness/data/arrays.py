@@ -182,7 +182,7 @@ def move_form(made: Path, folder: Path) -> None:
     except OSError as error:
         raise not_writable(error) from error
     if not is_moved and not (folder / HEADER).exists():
-        raise DataError(f"{folder} is in the way: remove it")
+        raise DataError(f"{folder} is in the way. Remove it.")
 
 
 def fingerprint_of(data: Dataset) -> str:
@@ -290,7 +290,7 @@ def read_header(folder: Path) -> Header | None:
         return None
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{folder} is damaged ({reason}): remove it, and the dataset is parsed again") from error
+        raise DataError(f"{folder} is damaged ({reason}). Remove it, and the dataset is parsed again.") from error
 
 
 def _table_layout(content: Mapping[str, Any]) -> TableLayout | None:

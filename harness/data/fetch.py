@@ -195,7 +195,7 @@ def _fetching_alone(dataset: str, folder: Path) -> Iterator[None]:
             folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(lock(folder / ".lock", wait=False))
         except BlockingIOError:
-            raise DataError(f"dataset {dataset!r} is being fetched by another process: wait for it") from None
+            raise DataError(f"dataset {dataset!r} is being fetched by another process. Wait for it.") from None
         except OSError as error:
             raise home.not_writable(error) from error
         yield
@@ -310,7 +310,7 @@ def gather(paths: Sequence[Path]) -> list[Incoming]:
     for path in paths:
         for file in _files_at(path):
             if file.name in found:
-                raise DataError(f"two of the files are called {file.name!r}: rename one, or lay them in one folder")
+                raise DataError(f"two of the files are called {file.name!r}. Rename one, or lay them in one folder.")
             found[file.name] = file
     if not found:
         raise DataError(f"{paths[0]} holds no files")
@@ -323,7 +323,7 @@ def _files_at(path: Path) -> Iterator[Incoming]:
     elif path.is_dir():
         yield from _files_below(path)
     else:
-        raise DataError(f"{path} is neither a file nor a folder: name files that are there")
+        raise DataError(f"{path} is neither a file nor a folder. Name files that are there.")
 
 
 def _files_below(folder: Path) -> Iterator[Incoming]:
