@@ -22,7 +22,8 @@ from report import Column, Section, Table, facts, measure_sections
 from harness import MetricSpec
 from harness.host.discovery import Session
 from harness.records.record import Record
-from harness.results.results import Results, make_page
+from harness.results.pages import make_page
+from harness.results.results import Results
 from harness.syntax.split import parse_split
 
 ROOT = Path(__file__).resolve().parents[1]

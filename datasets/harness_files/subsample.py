@@ -96,7 +96,7 @@ def _drawn(what: str, wanted: int | None, known: int, least: int, seed: int) -> 
     if wanted is None:
         return np.arange(known)
     if not isinstance(wanted, int) or isinstance(wanted, bool) or not least <= wanted <= known:
-        raise DataError(f"{what}={wanted!r}: expected a whole number from {least} to {known:,}, which is all there are")
+        raise DataError(f"{what}={wanted!r}: expected a whole number from {least} to {known:,}")
     return np.sort(_order(known, seed)[:wanted])
 
 
@@ -105,17 +105,17 @@ def _some_rows(rows: Positions, y: Labels, examples: int | None, seed: int) -> P
     if examples is None:
         return rows
     order = rows[_order(len(rows), seed)]
-    first = _first_met(y[order])
+    first = _first_of_each(y[order])
     if not isinstance(examples, int) or isinstance(examples, bool) or not len(first) <= examples <= len(rows):
         raise DataError(
             f"examples={examples!r}: expected a whole number from {len(first):,}, one of each class, "
-            f"to {len(rows):,}, which is all there are"
+            f"to {len(rows):,}, the number of rows"
         )
     rest = np.delete(order, first)
     return np.sort(np.concatenate([order[first], rest])[:examples])
 
 
-def _first_met(labels: Labels) -> Positions:
+def _first_of_each(labels: Labels) -> Positions:
     """Return the place of the first row of each class."""
     if not issparse(labels):
         _, first = np.unique(labels, return_index=True)

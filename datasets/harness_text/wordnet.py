@@ -144,7 +144,7 @@ def _ar_members(name: str, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
         is_header = size.isdigit() and header[58:] == b"`\n"
         content = stream.read(int(size)) if is_header else b""
         if not is_header or len(content) < int(size):
-            raise RAW.error(f"{name} is torn at its member {member!r}", "get it again")
+            raise RAW.error(f"{name} is truncated at its member {member!r}", "Download it again.")
         stream.read(int(size) % 2)
         yield member, content
 

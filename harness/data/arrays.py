@@ -182,7 +182,7 @@ def move_form(made: Path, folder: Path) -> None:
     except OSError as error:
         raise not_writable(error) from error
     if not is_moved and not (folder / HEADER).exists():
-        raise DataError(f"{folder} is in the way: remove it")
+        raise DataError(f"{folder} is in the way. Remove it.")
 
 
 def fingerprint_of(data: Dataset) -> str:
@@ -290,7 +290,7 @@ def read_header(folder: Path) -> Header | None:
         return None
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{folder} is damaged ({reason}): remove it, and the dataset is parsed again") from error
+        raise DataError(f"{folder} is damaged ({reason}). Remove it, and the dataset is parsed again.") from error
 
 
 def _table_layout(content: Mapping[str, Any]) -> TableLayout | None:
@@ -374,12 +374,12 @@ def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
         if not file.urls:
             addresses.append(f"  {file.name}")
     command = f"harness data import {spec.name} FILE..."
-    next_step = f"`{command}` takes files that you have"
+    next_step = f"`{command}` reads files that you have."
     if can_be_fetched(spec):
         command = f"harness data fetch {spec.name}"
-        next_step = f"`{command}` downloads them, {next_step}"
+        next_step = f"`{command}` downloads them; {next_step}"
     return MissingData(
-        f"{trouble}: it is made from {spec.obtain or 'these files:'}",
+        f"{trouble}. It is made from {spec.obtain or 'these files:'}",
         culprit=f"dataset {spec.name!r}",
         next_step=next_step,
         command=command,

@@ -235,7 +235,7 @@ def describe_estimator(estimator: Any, catalog: Catalog) -> Expression:
         text.
     """
     if isinstance(estimator, type):
-        raise SpecError(f"{estimator.__name__} is a class: give an estimator, {estimator.__name__}()")
+        raise SpecError(f"{estimator.__name__} is a class. Give an estimator, {estimator.__name__}().")
     if not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
         raise SpecError(f"{estimator!r} is no learner: expected a name, or an estimator with get_params and fit")
     kind = type(estimator)

@@ -250,7 +250,7 @@ def _import_from(path: Path) -> object:
     module = importlib.import_module(path.stem)
     found = getattr(module, "__file__", None)
     if not found or not os.path.samefile(found, path / "__init__.py" if path.is_dir() else path):
-        raise HarnessError(f"another module is called {path.stem!r} ({found or 'built in'}): rename this one")
+        raise HarnessError(f"another module is called {path.stem!r} ({found or 'built in'}). Rename this one.")
     return module
 
 

@@ -82,12 +82,14 @@ def fit(
         Representation of the rows; by default that of the dataset.
     text, label : str, optional
         Names of the columns of a data frame with texts and labels.
-    seed : int
+    seed : int, default=0
         Random seed of the learner and of the choice of held-out rows.
-    keep_rows : bool
-        True to keep the training rows in the model, so that `Model.explain` shows the nearest ones.
-    plugins_dirs, disabled_plugins
-        Folders with further plugins; names of plugins to ignore.
+    keep_rows : bool, default=False
+        True to keep the training rows in the model. `Model.explain` then shows the nearest ones.
+    plugins_dirs : iterable of path, default=()
+        Folders with further plugins.
+    disabled_plugins : iterable of str, default=()
+        Names of plugins to ignore.
 
     Returns
     -------

@@ -375,11 +375,11 @@ def open_store(folder: Path) -> Iterator[Store]:
             held = stack.enter_context(lock(folder / LOCK, wait=False))
         except BlockingIOError:
             raise StoreError(
-                f"{folder} is being written by process {_read_holder(folder)}: wait for it, or use another --out"
+                f"{folder} is being written by process {_read_holder(folder)}. Wait for it, or use another --out."
             ) from None
         except OSError as error:
             raise _about_link(folder / LOCK, error) or StoreError(
-                f"cannot write to {folder}: {error.strerror}: choose another folder with --out"
+                f"cannot write to {folder}: {error.strerror}. Choose another folder with --out."
             ) from error
         store = _open_locked(folder, held)
         stack.callback(store.close)

@@ -52,7 +52,7 @@ NAMES = {
     "describe_learners": "harness.experiment.python",
     "find_target": "harness.experiment.python",
     "find_folders": "harness.results.results",
-    "make_page": "harness.results.results",
+    "make_page": "harness.results.pages",
     "PredictionRequest": "harness.models.predict",
     "card_to_html": "harness.models.card",
     "card_to_text": "harness.models.card",

@@ -109,7 +109,7 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
         gathered.take(numbered)
     read = gathered.finish(features)
     if read.X.shape[0] != rows:
-        raise DataError(f"{name}: line 1 promises {rows:,} rows, found {read.X.shape[0]:,}: is the file whole?")
+        raise DataError(f"{name}: line 1 promises {rows:,} rows, found {read.X.shape[0]:,}: is the file complete?")
     return SparseText(read.X, read.labels, labels)
 
 

@@ -303,7 +303,11 @@ BAD = [
     (PLAIN, {"delimiter": "::"}, "delimiter='::' is no single character"),
     (PLAIN, {"missing": "keep"}, "missing='keep' is unknown"),
     (PLAIN, {"test": "nowhere.csv"}, "nowhere.csv: there is no such file or folder"),
-    ("x,a\ny,b\n", {"text": 1, "label": 2}, "does the first line, 'x,a', hold names? Set header=true or header=false"),
+    (
+        "x,a\ny,b\n",
+        {"text": 1, "label": 2},
+        "the first line, 'x,a', may hold names or data. Set header=true or header=false",
+    ),
     ("id,text,label\n7,x,a\n8,y,b\n7,z,b\n", {"id": "id"}, "t.csv, lines 2 and 4 have the same id"),
     ("text,label,split\nx,a,later\n", {}, "t.csv, line 2: the split column has 'later', expected one of train"),
     ("text,label,split\nx,a,test\ny,b,test\n", {}, "the split column has 'test' in every row"),

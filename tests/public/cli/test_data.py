@@ -159,7 +159,7 @@ def test_a_run_on_missing_data_shows_how_to_get_it(data, harness, home, web):
     words = ("--learners", "sklearn.dummy:DummyClassifier", "--datasets", "lines")
     ended = harness("run", *words, "--plugins-dir", "plugins", "--data-home", home)
     assert ended.returncode == 2
-    absent = f"dataset 'lines': it is not in the data home {home}: it is made from lines.txt, which nobody"
+    absent = f"dataset 'lines': it is not in the data home {home}. It is made from lines.txt, which nobody"
     assert absent in ended.stderr
     assert f"lines.txt from {web.url('/lines.txt')}" in ended.stderr
     assert_names(ended.stderr, "harness data fetch lines")
