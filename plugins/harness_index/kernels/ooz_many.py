@@ -53,7 +53,7 @@ def room_for_rivals(n_classes: int, k: int) -> Rivals:
 
 
 @helper()
-def touch_many(rows: Rows, ordered: OrderedRows, features: Array, values: Array, degree: int, space: Space) -> int:
+def touch_many(rows: Rows, ordered: OrderedRows, features: Array, values: Array, degree: int, space: Space) -> Any:
     """s_c += sum_f x_f W[f, c] over the first `degree` edges of each row, in the order of the features.
 
     Returns the number of touched classes, listed in no particular order.

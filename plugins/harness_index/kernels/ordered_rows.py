@@ -116,7 +116,7 @@ def key_of(weight: float, lower: Any) -> Any:
 
 
 @helper()
-def head_fill(ordered: OrderedRows) -> int:
+def head_fill(ordered: OrderedRows) -> Any:
     """Return the number of edges that a full refill puts into a head."""
     return ordered.head_keys.shape[1] // HEAD_ROOM * HEAD_FILL
 
