@@ -26,7 +26,7 @@ from pathlib import Path
 
 from hostile import name_of
 
-from harness.data.arrays import is_whole, read_header
+from harness.data.arrays import is_complete, read_header
 from harness.errors import HarnessError
 from harness.records.record import checksum_of_ranks
 from harness.records.store import read_records
@@ -186,8 +186,8 @@ def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
             if below:
                 try_kill(chance.choice(below))
             errors = running.communicate()[1]
-        is_whole_run = len(set(keys_in(out))) == 12 and running.returncode in (0, 1) and "Traceback" not in errors
-        failed += not (is_whole_run and nothing_left_running())
+        is_complete_run = len(set(keys_in(out))) == 12 and running.returncode in (0, 1) and "Traceback" not in errors
+        failed += not (is_complete_run and nothing_left_running())
     return Row("`kill -9` of any process below it", times, "every trial recorded, no process left", failed)
 
 
@@ -246,7 +246,7 @@ def ranks_notice(folder: Path) -> Callable[[], bool]:
 def data_notices(form: Path) -> Callable[[], bool]:
     def notices() -> bool:
         header = read_header(form)
-        return header is None or not is_whole(header)
+        return header is None or not is_complete(header)
 
     return notices
 
@@ -307,9 +307,9 @@ def fill_disks(folder: Path) -> Iterator[Row]:
             target = place / "mine" if out == "out" else folder / f"full-{name.replace(' ', '-')}"
             options = ("--learners", "pa", "--trials", "30", "--out", str(target))
             ended = run(folder, *options, **environment(place))
-            is_whole_run = ended.returncode == 0 and len(keys_in(target)) == 30
+            is_complete_run = ended.returncode == 0 and len(keys_in(target)) == 30
             names_the_place = ended.returncode in (1, 2) and str(place) in ended.stderr
-            is_good = (is_whole_run or names_the_place) and "Traceback" not in ended.stderr
+            is_good = (is_complete_run or names_the_place) and "Traceback" not in ended.stderr
         yield Row(attack, 1, must_hold, int(not is_good))
 
 

@@ -27,8 +27,8 @@ class HarnessError(Exception):
     --------
     >>> str(HarnessError("no column 'titel'", culprit="titles.csv", next_step="Columns: title, code."))
     "titles.csv: no column 'titel'. Columns: title, code."
-    >>> str(HarnessError("the learner is unknown", next_step="see `harness list learners`"))
-    'the learner is unknown: see `harness list learners`'
+    >>> str(HarnessError("nothing to draw", next_step="`harness run ... --curves` adds learning curves."))
+    'nothing to draw. `harness run ... --curves` adds learning curves.'
     """
 
     def __init__(self, trouble: str, *, culprit: str = "", next_step: str = "") -> None:
@@ -137,7 +137,7 @@ class ContractError(Exception):
 
 
 def join_sentences(first: str, second: str) -> str:
-    """Join two parts of a message: as two sentences if the second starts with a capital, otherwise with a colon.
+    """Join two parts of a message: with a colon if the second starts with a lower-case letter, else as two sentences.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def join_sentences(first: str, second: str) -> str:
         return first
     if first.endswith(("?", ".", "!")):
         return f"{first} {second[0].upper()}{second[1:]}"
-    return f"{first}. {second}" if second[0].isupper() else f"{first}: {second}"
+    return f"{first}: {second}" if second[0].islower() else f"{first}. {second}"
 
 
 NEXT_STEPS = {

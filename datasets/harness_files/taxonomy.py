@@ -77,10 +77,10 @@ def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], enco
     for name in names:
         if name not in nodes:
             near = get_close_matches(name, nodes, n=3)
-            hint = f"it has {len(nodes):,} nodes"
+            hint = f"It has {len(nodes):,} nodes."
             if near:
-                hint = f"did you mean {' or '.join(map(repr, near))}?"
-            raise DataError(f"{met_at[name]}: the label {name!r} is not in the taxonomy {path}; {hint}")
+                hint = f"Did you mean {' or '.join(map(repr, near))}?"
+            raise DataError(f"{met_at[name]}: the label {name!r} is not in the taxonomy {path}. {hint}")
     _check_cycles(path, parent, where)
     return _tree(parent, list(names))
 

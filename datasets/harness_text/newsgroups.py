@@ -234,5 +234,5 @@ def read_cache(content: bytes, *, name: str) -> Iterator[tuple[bool, str, str, s
         raise DataError(
             f"{name} cannot be read ({type(error).__name__}: {error})",
             culprit="dataset 'newsgroups'",
-            next_step="expected the file 20news-bydate_py3.pkz that sklearn.datasets.fetch_20newsgroups keeps",
+            next_step="Expected the file 20news-bydate_py3.pkz that sklearn.datasets.fetch_20newsgroups keeps.",
         ) from error

@@ -75,7 +75,7 @@ def run(experiment: str | None, session: Session, dry_run: bool, debug: bool, **
     click.echo()
     show_answer(results)
     show_table(results.table())
-    columns = f" --metrics {','.join(results.asked)}" if results.asked else ""
+    columns = f" --metrics {','.join(results.requested)}" if results.requested else ""
     folder = results.folders[0]
     click.echo(f"\nResults: {folder}. Table: `harness table {folder}{columns}`", err=True)
     show_page_hint(results)

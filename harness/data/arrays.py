@@ -111,8 +111,8 @@ def _stamp_of(spec: DatasetSpec, params: Params) -> str:
     try:
         return str(call_stamp(spec.stamp, params))
     except DataError as error:
-        is_brought = bool(spec.files or spec.obtain)
-        if not is_brought or params.get("source") is not None or raw_folder(spec.name).exists():
+        needs_files = bool(spec.files or spec.obtain)
+        if not needs_files or params.get("source") is not None or raw_folder(spec.name).exists():
             raise
         raise missing_data(spec, f"it is not in the data home {data_home()}") from error
 
@@ -298,7 +298,7 @@ def _table_layout(content: Mapping[str, Any]) -> TableLayout | None:
     return None if plain is None else TableLayout.from_plain(plain)
 
 
-def is_whole(header: Header) -> bool:
+def is_complete(header: Header) -> bool:
     """Return whether the stored arrays still have the fingerprint of the header."""
     try:
         return fingerprint_of(open_dataset(Path(header.folder))) == header.fingerprint

@@ -230,7 +230,7 @@ def take_in(
                     raise DataError(
                         f"the files differ from its description: {'; '.join(found)}",
                         culprit=f"dataset {spec.name!r}",
-                        next_step="--accept-differences imports them nevertheless",
+                        next_step="Use --accept-differences to import them nevertheless.",
                     )
             except DataError as error:
                 raise error.adding("Nothing was imported; the data home is unchanged.") from error
@@ -356,10 +356,10 @@ def download(
         If all addresses fail. The message lists the reason for each address.
     """
     patience, watcher = patience or Patience(), watcher or Watcher()
-    whole, note = folder / file.name, folder / f"{file.name}.from"
-    whole.parent.mkdir(parents=True, exist_ok=True)
-    if whole.exists() and file.sha256 in (None, hash_file(whole)):
-        return Download(whole, _read_note(note).get("url", "downloaded earlier"))
+    complete, note = folder / file.name, folder / f"{file.name}.from"
+    complete.parent.mkdir(parents=True, exist_ok=True)
+    if complete.exists() and file.sha256 in (None, hash_file(complete)):
+        return Download(complete, _read_note(note).get("url", "downloaded earlier"))
     troubles = []
     half_from = _read_note(note).get("url", "")
     urls = list(file.urls)
@@ -369,8 +369,8 @@ def download(
     for url in urls:
         try:
             _download_from(url, file, folder, patience, watcher)
-            move_file(folder / f"{file.name}.part", whole)
-            return Download(whole, url)
+            move_file(folder / f"{file.name}.part", complete)
+            return Download(complete, url)
         except (_Broken, _Hopeless) as error:
             troubles.append(f"{url}: {error}")
             watcher.on_trouble(troubles[-1])
@@ -481,7 +481,7 @@ def _parse_count(text: str) -> int | None:
 
 
 def _append(
-    response: Any, part: Path, began_at: int, total: int | None, tell: Callable[[int, int | None], None]
+    response: Any, part: Path, began_at: int, total: int | None, report: Callable[[int, int | None], None]
 ) -> None:
     received = began_at
     part.touch()
@@ -493,7 +493,7 @@ def _append(
             received += len(chunk)
             if received > MOST_BYTES:
                 raise _Hopeless(f"refused: it sends more than {MOST_BYTES:,} bytes")
-            tell(received, total)
+            report(received, total)
     if total is not None and received != total:
         raise _Broken(f"it broke off after {received:,} of {total:,} bytes")
 

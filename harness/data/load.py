@@ -169,7 +169,7 @@ def check_classes(data: Dataset) -> None:
         return
     many = f"1 class, {str(data.class_names[0])!r}" if data.class_names else "no classes"
     read = f" (read: {data.found})" if data.found else ""
-    raise DataError(f"it has {many}: at least two are needed to compare learners{read}")
+    raise DataError(f"it has {many}{read}. At least two are needed to compare learners.")
 
 
 def checked_rows(X: Any) -> csr_array:
@@ -197,7 +197,7 @@ def checked_rows(X: Any) -> csr_array:
         row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
         raise DataError(
             f"row {row}, feature {rows.indices[bad[0]]} is {rows.data[bad[0]]} ({bad.size} such values)",
-            next_step="remove or replace NaN and infinite values",
+            next_step="Remove or replace NaN and infinite values.",
         )
     if max(rows.nnz, rows.shape[1]) < 2**31:
         rows.indices = rows.indices.astype(np.int32, copy=False)
@@ -331,7 +331,7 @@ def checked_split(split: str, parts: Any, rows: int) -> tuple[Any, Any]:
 
 def _checked(data: Dataset) -> Dataset:
     if not isinstance(data, Dataset):
-        raise DataError(f"its loader gave {type(data).__name__}, expected harness.Dataset")
+        raise DataError(f"its loader returned {type(data).__name__}, expected harness.Dataset")
     check_classes(data)
     X = checked_rows(data.X) if data.X is not None else None
     texts = checked_texts(data.texts) if data.texts is not None else None

@@ -282,7 +282,7 @@ def find_target(kind: type) -> str:
     if module == "__main__" or "<locals>" in name:
         raise SpecError(
             f"a fresh process cannot import {kind.__name__}, which is defined in {_place(module, name)}",
-            next_step=f"put it into a file, such as my_learners.py, and `from my_learners import {kind.__name__}`",
+            next_step=f"Put it into a file, such as my_learners.py, and `from my_learners import {kind.__name__}`.",
         )
     public = module
     parts = module.split(".")
@@ -343,5 +343,5 @@ def _refusal(where: str, what: str) -> SpecError:
     return SpecError(
         f"{where}: {what} cannot be passed on: numbers, texts, none, tuples and dictionaries of these, and estimators "
         "can",
-        next_step="set it in a class of your own, in a module that can be imported",
+        next_step="Set it in a class of your own, in a module that can be imported.",
     )

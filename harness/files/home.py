@@ -316,8 +316,8 @@ class RawManifest:
                 raise DataError(
                     f"{path} is missing, or has not {file.bytes:,} bytes any more",
                     culprit=f"dataset {self.dataset!r}",
-                    next_step=f"`harness data verify {self.dataset}` shows the changes, "
-                    f"`harness data clear {self.dataset} --raw` removes the files; then fetch them again",
+                    next_step=f"`harness data verify {self.dataset}` shows the changes. "
+                    f"`harness data clear {self.dataset} --raw` removes the files; then fetch them again.",
                 )
 
 

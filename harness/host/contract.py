@@ -189,7 +189,7 @@ class DatasetSpec:
         fields.texts("summary", "representation", "licence", "citation", "obtain", "wraps")
         fields.target("stamp", optional=True)
         fields.target("recognises", optional=True)
-        fields.whole_numbers("version")
+        fields.integers("version")
         fields.mapping("parameters", optional=True)
         fields.sequences("files", "opens")
         fields.counts("facts", FACTS)
@@ -285,7 +285,7 @@ class MetricSpec:
         fields.one_of("direction", get_args(Direction))
         fields.one_of("unit", get_args(Unit))
         fields.one_of("labels", ("any", "one", "several"))
-        fields.whole_numbers("depth")
+        fields.integers("depth")
         fields.flags("timed", "shown", "always", "single", "confidence")
         fields.mapping("parameters")
 

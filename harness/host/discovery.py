@@ -320,9 +320,9 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
     for name, hook in vars(manager.hook).items():
         if not hook.has_spec() and not all(impl.optionalhook for impl in hook.get_hookimpls()):
             near = nearest(name, SPEC_OF_HOOK, most=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = f"Did you mean {near[0]!r}? " if near else ""
             module = getattr(plugin, "__name__", type(plugin).__name__)
-            raise HarnessError(f"unknown hook {name!r} in {module!r}: {hint}the hooks are {', '.join(SPEC_OF_HOOK)}")
+            raise HarnessError(f"unknown hook {name!r} in {module!r}. {hint}The hooks are {', '.join(SPEC_OF_HOOK)}.")
 
 
 def _means_hooks(plugin: object) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from harness.data.arrays import Header, is_whole, read_header
+from harness.data.arrays import Header, is_complete, read_header
 from harness.errors import DataError, HarnessError, ModelError
 from harness.experiment.python import GIVEN
 from harness.experiment.references import parse_dataset
@@ -201,7 +201,7 @@ def find_training_data(manifest: ModelManifest, session: Session, *, reads_sourc
             header = read_header(file.parent)
         except DataError:
             continue
-        if header is not None and header.fingerprint == trained.fingerprint and is_whole(header):
+        if header is not None and header.fingerprint == trained.fingerprint and is_complete(header):
             return header
     if not reads_source:
         raise NotAtHand("it is not in the data home")

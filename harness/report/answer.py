@@ -305,7 +305,7 @@ def _standing_of(competitors: Sequence[Line], metric: MetricSpec, test: str, hit
 def _describe_quality(standing: _Standing) -> str:
     name = heading_of(standing.metric)
     if standing.judged.missing == UNSHARED:
-        return f"No trial is shared by all learners, so that they cannot be compared by {name}."
+        return f"No trial is shared by all learners, so they cannot be compared by {name}."
     if not standing.means:
         return f"No trial has a value for {name}."
     if len(standing.means) == 1:

@@ -102,7 +102,7 @@ def make_page(
         if results.records:
             parts.append(_part_of(results, part_title, test or results.test, mixed_machines))
     if not parts:
-        raise HarnessError("there are no records to make a page of", next_step="harness run")
+        raise HarnessError("no records to make a page of", next_step="`harness run ... --out FOLDER` writes some.")
     return Page(tuple(parts), title=title)
 
 
@@ -212,7 +212,7 @@ class Results:
     incompatible: tuple[str, ...] = ()
     """Learners that could not run on some of the data, a line each."""
     session: Session = field(default_factory=Session, repr=False)
-    asked: tuple[str, ...] | None = None
+    requested: tuple[str, ...] | None = None
     """The metrics that the run named; tables show them by default."""
     folder_of: Mapping[str, Path] = field(default_factory=dict, repr=False)
     """The folder of each record, by its key."""
@@ -352,7 +352,7 @@ class Results:
 
     def columns(self, metrics: Names | None = None) -> list[MetricSpec]:
         """Return the metrics of these names, or those that a table shows by default."""
-        return choose_columns(self.session.catalog, _names(metrics) or self.asked, self.records)
+        return choose_columns(self.session.catalog, _names(metrics) or self.requested, self.records)
 
     def _columns_or_first(self, metrics: Names | None) -> list[MetricSpec]:
         columns = self.columns(metrics)
@@ -411,7 +411,7 @@ class Results:
         """Compute metrics from saved ranks, store them in the folders, and return the results with them."""
         self.rescore_folders(metrics, again=again)
         fresh = read_results(self.folders, self.session)
-        return replace(fresh, asked=self.asked)
+        return replace(fresh, requested=self.requested)
 
     def rescore_folders(self, metrics: Names, *, again: bool = False) -> Rescored:
         """Compute metrics from saved ranks, store them in the folders, and return how many records changed."""
@@ -494,12 +494,12 @@ class Results:
             if path is not None:
                 return path
         if names:
-            why = f"{', '.join(map(repr, names))} is no registered experiment that has any"
+            why = f"{', '.join(map(repr, names))} has none as a registered experiment"
         else:
-            why = "it was not made by an experiment that has a name"
+            why = "it was not made by a named experiment"
         raise HarnessError(
-            f"no published numbers for {', '.join(map(str, self.folders))}: {why}; `harness reproduce --list` shows "
-            "the experiments that have some, and --against FILE.csv reads numbers of your own"
+            f"no published numbers for {', '.join(map(str, self.folders))}: {why}. `harness reproduce --list` lists "
+            "experiments with published numbers. --against FILE.csv reads numbers of your own."
         )
 
     def __len__(self) -> int:
@@ -547,7 +547,7 @@ def read_results(
     session: Session,
     *,
     records: Sequence[Record] | None = None,
-    asked: tuple[str, ...] | None = None,
+    requested: tuple[str, ...] | None = None,
 ) -> Results:
     """Return the results in some folders, or only some of their records."""
     found: dict[str, Record] = {}
@@ -569,7 +569,7 @@ def read_results(
         machines,
         tuple(incompatible),
         session,
-        asked,
+        requested,
         folder_of,
         named.pop() if len(named) == 1 else AUTO,
     )

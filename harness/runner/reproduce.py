@@ -213,7 +213,7 @@ def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Repr
     session : Session
         The plugins that the results need.
     """
-    results = read_results([folder], session, asked=paper.experiment.metrics)
+    results = read_results([folder], session, requested=paper.experiment.metrics)
     labels = {record.dataset_family for record in results.records}
     sources = {record.dataset_source for record in results.records}
     absent: dict[str, DataError] = {}
@@ -246,7 +246,7 @@ def describe_missing_data(error: DataError) -> str:
     return " ".join(text.split())
 
 
-def _way_out(error: DataError) -> str:
+def _remedy(error: DataError) -> str:
     """Return the command that fetches the data, or else the start of the error, for a table cell."""
     return error.command if isinstance(error, MissingData) else error.trouble[:60]
 
@@ -259,7 +259,7 @@ def _published(
         return None
     numbers = read_published(path)
     metrics = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
-    reasons = {name: f"data not available: {_way_out(error)}" for name, error in absent.items()}
+    reasons = {name: f"data not available: {_remedy(error)}" for name, error in absent.items()}
     reasons |= dict.fromkeys(paper.experiment.absent, "not available")
     title = f"{paper.name}: published and ours"
     if paper.quick:

@@ -93,7 +93,7 @@ class Softmax(RankingPeer):
     """
 
     loss: ClassVar[str] = "softmax"
-    pickled_as_files: ClassVar[str] = "model_"
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_"})
     model_: Any
 
     def __init__(
@@ -168,8 +168,8 @@ class Softmax(RankingPeer):
     def _save_model(self, path: str) -> None:
         self.model_.save_model(path)
 
-    def _load_model(self, path: str) -> Any:
-        return fasttext.load_model(path)
+    def _load_model(self, path: str) -> None:
+        self.model_ = fasttext.load_model(path)
 
     @property
     def index_bytes_(self) -> int:

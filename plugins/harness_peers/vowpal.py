@@ -61,7 +61,7 @@ class _Vowpal(Peer):
 
     reduction: ClassVar[str]
     options: ClassVar[str] = ""
-    pickled_as_files: ClassVar[str] = "workspace_"
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"workspace_"})
     workspace_: Any
 
     def __init__(
@@ -109,8 +109,9 @@ class _Vowpal(Peer):
     def _save_model(self, path: str) -> None:
         self.workspace_.save(path)
 
-    def _load_model(self, path: str) -> Any:
-        return Workspace(f"--initial_regressor {path} {self.options} --loss_function {self.loss_function} --quiet")
+    def _load_model(self, path: str) -> None:
+        given = f"--initial_regressor {path} {self.options} --loss_function {self.loss_function} --quiet"
+        self.workspace_ = Workspace(given)
 
     @property
     def index_bytes_(self) -> int:
@@ -275,6 +276,7 @@ class LabelTree(_Vowpal, RankingPeer):
     """
 
     reduction = "plt"
+    tool_attributes = frozenset({"workspace_", "_opened"})
     _opened: dict[int, Any]
 
     def __init__(
@@ -321,15 +323,12 @@ class LabelTree(_Vowpal, RankingPeer):
             found.append([position for position in opened.predict(line) if position < self.classes_.size])
         return ranks_of(found, k)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        state.pop("_opened", None)
-        return state
+    def _load_model(self, path: str) -> None:
+        super()._load_model(path)
+        self._opened = {}
 
     def _opened_for(self, k: int) -> Any:
         """Return the model reopened for k classes per row, since this number is fixed when a model is opened."""
-        if not hasattr(self, "_opened"):  # restored from a pickle
-            self._opened = {}
         if k not in self._opened:
             # The last node may have children that are not classes, and predictions include them.
             told = k + self.kary_tree - 2

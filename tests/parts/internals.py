@@ -196,7 +196,7 @@ NAMES = {
     "bytes_of": "harness.data.inventory",
     "default_form": "harness.data.inventory",
     "kept_forms": "harness.data.inventory",
-    "names_at_hand": "harness.data.inventory",
+    "available_names": "harness.data.inventory",
     "state_of": "harness.data.inventory",
     "verify": "harness.data.inventory",
     "ParseJob": "harness.data.load",

@@ -287,7 +287,7 @@ def _chart_library() -> str:
         raise HarnessError(
             f"{error.name} is not installed",
             culprit="the page's charts",
-            next_step='pip install "manyclass-harness[page]"',
+            next_step='Run `pip install "manyclass-harness[page]"`.',
         ) from None
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
 

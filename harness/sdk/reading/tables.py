@@ -556,7 +556,7 @@ def _parquet_file(source: Path | BufferedReader, name: str, is_packed: bool) -> 
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415 (an extra that may be missing)
     except ImportError:
         raise DataError(
-            "Parquet needs pyarrow", culprit=name, next_step="Run pip install 'manyclass-harness[parquet]'."
+            "Parquet needs pyarrow", culprit=name, next_step="Run `pip install 'manyclass-harness[parquet]'`."
         ) from None
     if is_packed or not (isinstance(source, Path) or source.seekable()):
         raise DataError("Parquet cannot be read from a stream", culprit=name, next_step="Write it to a plain file.")

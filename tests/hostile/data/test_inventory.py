@@ -14,6 +14,7 @@ from internals import (
     Manifest,
     Origin,
     RawEntry,
+    available_names,
     belongings,
     bytes_of,
     current_file,
@@ -23,7 +24,6 @@ from internals import (
     hash_file,
     keep,
     kept_forms,
-    names_at_hand,
     raw_folder,
     raw_root,
     state_of,
@@ -221,7 +221,7 @@ def test_the_files_of_a_dataset_are_listed_by_kind(home):
     assert belongings(["toy"], raw=False) == [killed_parse, parsed]
     raw = [beside, raw_folder("toy"), current_file("toy"), download_folder("toy")]
     assert belongings(["toy"], parsed=False) == raw
-    assert names_at_hand(["toy", "absent"]) == ["toy"]
+    assert available_names(["toy", "absent"]) == ["toy"]
 
 
 def test_unfinished_files_belong_to_no_dataset(home):
@@ -235,4 +235,4 @@ def test_only_marked_data_of_a_removed_plugin_is_found(home):
     lay_parsed(entry("parsed-only"))
     (home / "raw" / "photos").mkdir()
     (home / "parsed" / "thesis-0123456789abcdef").mkdir()
-    assert names_at_hand([]) == ["gone", "parsed-only"]
+    assert available_names([]) == ["gone", "parsed-only"]

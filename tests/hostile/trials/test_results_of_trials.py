@@ -172,7 +172,7 @@ def spoilt(ranking):
         "too many columns": ranking_to_bytes(Ranking(np.pad(ranks, ((0, 0), (0, 1)), constant_values=-1))),
         "a class that is not there": ranking_to_bytes(Ranking(np.where(ranks == 5, 6, ranks))),
         "a class twice": ranking_to_bytes(Ranking(np.where(ranks == 5, 4, ranks))),
-        "numbers that are not whole": ranking_to_bytes(Ranking(ranks.astype(float))),
+        "numbers that are no integers": ranking_to_bytes(Ranking(ranks.astype(float))),
         "places above the rank": ranking_to_bytes(Ranking(ranks, too_good)),
         "scores of another shape": ranking_to_bytes(Ranking(ranks, scores=np.ones((3, 2), np.float32))),
         "confidence that is no number": ranking_to_bytes(Ranking(ranks, confidence=np.full(60, np.nan, np.float32))),
@@ -232,8 +232,8 @@ def test_any_executor_can_run_trials(tmp_path, catalog, a_trial, ranking):
     ("clock", "fit", "total"),
     [
         (0.0, 0.0, 30.0),  # a clock that was stopped
-        (40.0, 1.0, 1.0),  # one that runs ahead of the supervisor's
-        (1.0, 5.0, 6.0),  # parts that take longer than the whole
+        (40.0, 1.0, 1.0),  # a clock that runs ahead of the supervisor's
+        (1.0, 5.0, 6.0),  # parts that take longer than the trial
     ],
 )
 def test_a_clock_that_disagrees_with_the_supervisors_is_an_error(a_trial, ranking, clock, fit, total):
@@ -249,7 +249,7 @@ def test_a_clock_that_disagrees_with_the_supervisors_is_an_error(a_trial, rankin
     [
         (1.0, 0.5, 3.0),  # work that the clock of the process did not see
         (2.0, 1.0, 1.0),  # a clock that runs ahead of the supervisor's
-        (1.0, 2.0, 2.0),  # a fit that takes longer than the whole
+        (1.0, 2.0, 2.0),  # a fit that takes longer than the trial
     ],
 )
 def test_cpu_time_that_disagrees_with_the_supervisors_is_an_error(a_trial, ranking, clock, fit, total):

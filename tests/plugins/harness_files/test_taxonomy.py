@@ -48,7 +48,7 @@ def test_a_class_may_be_an_inner_node_but_not_the_root(write):
 
 BAD = [
     ("r,a\nr,b\n", "t.csv, line 4: the label 'c' is not in the taxonomy tree.txt"),
-    ("r,a\nr,bb\nr,c\n", "the label 'b' is not in the taxonomy tree.txt; did you mean 'bb'?"),
+    ("r,a\nr,bb\nr,c\n", "the label 'b' is not in the taxonomy tree.txt. Did you mean 'bb'?"),
     ("r,a\nr,b\nr,c\nq,a\n", "tree.txt, line 4: 'a' has the parent 'q', but 'r' in tree.txt, line 1"),
     ('{"a": {"b": {}}, "c": {"b": {}}}', "'b' has the parent 'c', but 'a' in"),
     ("a,b\nb,c\nc,a\n", "goes in a circle"),

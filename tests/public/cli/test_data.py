@@ -81,7 +81,7 @@ def lines(tmp_path):
 
 @pytest.fixture
 def here(home, capsys, monkeypatch):
-    """Runs `harness data WORDS` in this process, with what a user answers; gives the exit code and the output."""
+    """Return a function that runs `harness data WORDS` in this process."""
 
     def here(*words, answer=""):
         """Run `harness data WORDS` in this process with a user's input; return exit code and output."""
