@@ -188,9 +188,7 @@ def fit_job(job: FitJob, send: Callable[[str], None]) -> tuple[dict[str, Any], N
             part = TrainingPart(read_rows(file), read_rows(file))
             taxonomy = _read_taxonomy(file)
         send("fit")
-        learner = fit(
-            job.blueprint, part, seed=job.seed, taxonomy=taxonomy, wants_taxonomy=job.wants_taxonomy
-        )
+        learner = fit(job.blueprint, part, seed=job.seed, taxonomy=taxonomy, wants_taxonomy=job.wants_taxonomy)
         send("save")
         save_learner(learner, Path(job.folder, SAVED))
     except (Exception, SystemExit) as error:
