@@ -329,16 +329,16 @@ def suggest(data: str, as_json: bool, session: Session, debug: bool) -> None:
         row = {
             "learner": proposal.learner,
             "why": proposal.reason,
-            "R1": f"{proposal.r1:.3f}",
+            "expected R1": f"{proposal.r1:.3f}",
             **where,
-            "below best": f"{proposal.behind:.3f}",
+            "below best": f"{100 * proposal.behind:.1f} points",
             "train": say(proposal.train_seconds, "seconds"),
             "predict/row": say(proposal.answer_seconds, "seconds"),
         }
         rows.append(row)
     click.echo(f"\n{tabulate(rows, 'keys', tablefmt='simple', disable_numparse=True)}\n")
-    click.echo(f"R1 and times: measured on {', '.join(there)}; training times scaled to these rows.")
-    click.echo("Below best: R1 below that of the best learner, averaged over the similar datasets by similarity.")
+    click.echo(f"Expected R1 and times: as measured on {', '.join(there)}; training times scaled to these rows.")
+    click.echo("Below best: mean distance to the best learner over all measured datasets, similar ones counting more.")
     seconds = say(found.command_seconds, "seconds")
     click.echo(f"To compare them on this data (about {seconds} of training):\n")
     click.echo(f"  {found.command}")
