@@ -109,6 +109,8 @@ def _facts(manifest: ModelManifest, taxonomy: Taxonomy | None) -> dict[str, str]
         "data": f"{data.name}: {counted(data.rows, 'row')}, {counted(data.classes, 'class')}{several}",
         "data fingerprint": data.fingerprint[:16],
     }
+    if learner.environment:
+        facts["runs in"] = f"an environment with {', '.join(learner.environment)}"
     if data.table is not None and data.table.text:
         facts["columns"] = f"text {'+'.join(data.table.text)}, label {data.table.label or '?'}"
     if taxonomy is not None:

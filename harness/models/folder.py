@@ -2,7 +2,7 @@
 
 manifest.json         learner, data, expected accuracy, calibration; the checksum of each other file and of itself
 learner.npz           the learner (learner.skops if it cannot save itself)
-learner               or the file or folder of a learner that needs an environment, with the tool's own files
+learner               or in its place the tool's own files, for a learner that needs an environment
 representation/       the fitted representation, if the learner needs one: a file for each part and representation.json
 classes.json          class names by position, and the taxonomy if there is one
 rows.npz              the training rows, if they are kept to explain predictions
