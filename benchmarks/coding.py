@@ -3,15 +3,15 @@
     python benchmarks/coding.py titles.csv --text title --label code [--rows 1000000]
 
 Fits `pa` with `words` on short texts and codes random ones of them. The learner's own speed is that of `Model.answer`
-on the same texts in memory, by 8,192 at a time. Both are measured in turn, three times, and the fastest counts; CPU time
-is printed too, since it suffers less from other load. The command's time includes its start.
+on the same texts in memory, by 8,192 at a time. Both are measured in turn, three times, and the fastest counts. CPU
+time is printed too, since it suffers less from other load. The command's time includes its start.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import os
+import json
 import random
 import subprocess
 import sys
@@ -36,15 +36,21 @@ class Spent(NamedTuple):
     bytes: int = 0
 
 
+LAUNCHER = """
+import json, os, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen([sys.executable, "-m", "harness", *sys.argv[1:]], stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+seconds = time.perf_counter() - started
+print(json.dumps([seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024]) if not status else status)
+"""
+"""A small process, since a process that is forked from a large one counts the memory of that one."""
+
+
 def run_command(words: list[str]) -> Spent:
     """Run `harness` and return its time and its peak of memory."""
-    started = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "harness", *words], stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"harness {' '.join(words)} ended with {os.waitstatus_to_exitcode(status)}")
-    cpu_seconds = usage.ru_utime + usage.ru_stime
-    return Spent(time.perf_counter() - started, cpu_seconds, usage.ru_maxrss * 1024)
+    printed = subprocess.run([sys.executable, "-c", LAUNCHER, *words], capture_output=True, text=True, check=True)
+    return Spent(*json.loads(printed.stdout))
 
 
 def answer_all(model: harness.Model, texts: list[str]) -> Spent:
