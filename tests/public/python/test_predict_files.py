@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import random
+from itertools import chain
 
 import numpy as np
 import pyarrow
@@ -289,7 +290,7 @@ def test_rows_are_written_as_the_csv_module_writes_them(delimiter, seed):
     writer = CsvWriter(file, delimiter)
     for rows in batches:
         writer.write(columns, rows)
-    assert file.getvalue() == written_by_csv(columns, sum(batches, []), delimiter)
+    assert file.getvalue() == written_by_csv(columns, chain(*batches), delimiter)
 
 
 def test_rows_before_an_error_are_written_to_standard_output(model, tmp_path, capsys, monkeypatch):
