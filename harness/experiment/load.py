@@ -155,7 +155,7 @@ def read_file(path: Path) -> RawTable:
         If the file is missing, unreadable or no valid TOML.
     """
     if os.path.exists(path) and not path.is_file():  # reading a pipe may block forever
-        raise SpecError(f"{path}: cannot be read: it is no file, but a directory, a pipe or a device")
+        raise SpecError(f"{path}: cannot be read: it is not a file, but a directory, a pipe or a device")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
