@@ -366,7 +366,7 @@ def _lost_datasets(full: Experiment, kept: set[str]) -> list[str]:
         if len(missing) == len(members):
             lost.append(name)
         elif len(missing) > 3:
-            lost.append(f"{len(missing)} of {len(members)} of {name}")
+            lost.append(f"{len(missing)} of {len(members)} datasets {name}")
         else:
             lost.append("; ".join(missing))
     return lost
