@@ -38,7 +38,7 @@ def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]
     Raises
     ------
     DataError
-        If a name is no path.
+        If a name is not a path.
     """
     parent: dict[str, str] = {}
     node_of = {}
@@ -46,7 +46,7 @@ def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]
         parts = list(map(str.strip, name.split(separator)))
         if not all(parts):
             expected = f"expected names with {separator!r} between them, none of them empty"
-            raise DataError(f"{met_at[name]}: the label {name!r} is no path: {expected}")
+            raise DataError(f"{met_at[name]}: the label {name!r} is not a path: {expected}")
         for depth in range(1, len(parts) + 1):
             parent[separator.join(parts[:depth])] = separator.join(parts[: depth - 1])
         node_of[name] = separator.join(parts)
@@ -70,7 +70,7 @@ def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], enco
     Raises
     ------
     DataError
-        If the file is no tree, or a class is not in it.
+        If the file is not a tree, or a class is not in it.
     """
     parent, where = _parents(path, encoding)
     nodes = {*parent, *parent.values()}
@@ -184,7 +184,7 @@ def _nested_edges(path: str, above: str, tree: Any) -> Edges:
     elif isinstance(tree, str | int):
         yield f"{path}, {str(tree)!r}", above, str(tree)
     else:
-        raise DataError(f"{path}: {tree!r} below {above!r} is no node: expected names, lists and objects")
+        raise DataError(f"{path}: {tree!r} below {above!r} is not a node: expected names, lists and objects")
 
 
 def _check_cycles(path: str, parent: Mapping[str, str], where: Mapping[str, str]) -> None:

@@ -133,7 +133,7 @@ def _of_package(name: str, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]
                 try:
                     yield from tar_members(unpacked, name)
                 except tarfile.TarError as error:
-                    raise RAW.error(f"{name}, {member} is no tar archive ({error})") from error
+                    raise RAW.error(f"{name}, {member} is not a tar archive ({error})") from error
 
 
 def _ar_members(name: str, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:

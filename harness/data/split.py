@@ -33,7 +33,7 @@ from harness.syntax.split import ONE_LABEL, TUNING, Split
 Positions = NDArray[np.int64]
 
 RESERVING_SEED = 2**31
-"""Beyond the seeds of trials, so that the reserved rows are no test part of any trial."""
+"""Beyond the seeds of trials, so the reserved rows are in no test part of any trial."""
 KEPT_SPLITS = 4
 """Number of splits that the host caches in memory, because the trials of several learners share a split."""
 

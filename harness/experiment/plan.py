@@ -380,7 +380,7 @@ def plan(resolved: Resolved, headers: Mapping[str, Header], settle: Callable[[Pa
 def work_of(header: Header) -> int:
     """Return the values in the rows of a dataset, or the bytes of its texts, times classes.
 
-    The number of rows is no measure: a thousand titles are less than a hundred pages.
+    The number of rows is not a measure: a thousand titles are less than a hundred pages.
     """
     content = header.text_bytes if header.nonzeros is None else header.nonzeros
     return (content or 0) * header.classes

@@ -126,7 +126,7 @@ def read_ranks(folder: Path, key: str) -> bytes | None:
     Raises
     ------
     StoreError
-        If the file cannot be read or is no regular file.
+        If the file cannot be read or is not a regular file.
     """
     try:
         return read_regular(folder / RANKS / f"{key}.npy", MOST_RANKS_BYTES)

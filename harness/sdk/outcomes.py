@@ -27,7 +27,7 @@ def tree_from_parents(
     root : str
         Name of the root, which is node 0.
     parents : mapping
-        Parent of each node. A node whose parent is no key of the mapping is a child of the root.
+        Parent of each node. A node whose parent is not a key of the mapping is a child of the root.
     class_nodes : sequence
         Node of each class.
     names : sequence of str or None, default=None

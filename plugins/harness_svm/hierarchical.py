@@ -212,7 +212,7 @@ class HSVM(SearchScores, StructuredMachine):
             saving.expect_array(values, by_node, np.float64, "tree_")
         parents_first = parent[0] == 0 and np.all(parent[1:] < np.arange(1, parent.size))
         if not parents_first or np.any(leaf >= parent.size):
-            raise ValueError("tree_ is no tree")
+            raise ValueError("tree_ is not a tree")
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -104,7 +104,7 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
     for first_line, lines in _chunks(stream, first_line=2):
         numbered = []
         for number, line in enumerate(lines, first_line):
-            if number < rows + 2 or line.strip():  # blank lines after the last row are no rows
+            if number < rows + 2 or line.strip():  # blank lines after the last row are not rows
                 numbered.append((number, line))
         gathered.take(numbered)
     read = gathered.finish(features)

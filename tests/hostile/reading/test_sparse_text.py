@@ -33,7 +33,7 @@ def reference(lines):
 
 @given(rows, st.sampled_from([" ", "  ", "\t"]), st.sampled_from(["\n", "\r\n", " \n"]))
 def test_rows_round_trip(lines, gap, end):
-    filled = [row for row in lines if row[0] or row[1]]  # a blank line is no row
+    filled = [row for row in lines if row[0] or row[1]]  # a blank line is not a row
     text = "".join(
         gap.join([",".join(found), *(f"{number}:{value!r}" for number, value in row)]) + end for found, row in filled
     )

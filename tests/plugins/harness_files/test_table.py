@@ -300,7 +300,7 @@ BAD = [
     ),
     (PLAIN, {"text": "label"}, "the column 'label' cannot be both text and label"),
     (PLAIN, {"encoding": "utf-99"}, "unknown encoding 'utf-99'"),
-    (PLAIN, {"delimiter": "::"}, "delimiter='::' is no single character"),
+    (PLAIN, {"delimiter": "::"}, "delimiter='::' is not a single character"),
     (PLAIN, {"missing": "keep"}, "missing='keep' is unknown"),
     (PLAIN, {"test": "nowhere.csv"}, "nowhere.csv: there is no such file or folder"),
     (
@@ -311,7 +311,7 @@ BAD = [
     ("id,text,label\n7,x,a\n8,y,b\n7,z,b\n", {"id": "id"}, "t.csv, lines 2 and 4 have the same id"),
     ("text,label,split\nx,a,later\n", {}, "t.csv, line 2: the split column has 'later', expected one of train"),
     ("text,label,split\nx,a,test\ny,b,test\n", {}, "the split column has 'test' in every row"),
-    ("text,label\nx,A//B\ny,C/d\n", {"levels": "/"}, "t.csv, line 2: the label 'A//B' is no path"),
+    ("text,label\nx,A//B\ny,C/d\n", {"levels": "/"}, "t.csv, line 2: the label 'A//B' is not a path"),
     ('{"text": "x", "label": "a"}\n{"text": \n', {}, "t.csv, line 2: not JSON: Expecting value. Expected an object"),
     ('{"text": "x", "label": "a"}\n[1]\n', {}, "t.csv, line 2: found list. Expected an object"),
     ('{"text": "x", "label": "a"}\n{"text": "y"}\n', {}, "t.csv, line 2: the label is missing"),

@@ -59,7 +59,7 @@ BAD = [
     ("\n", "the taxonomy is empty"),
     ('{"a": "r", "a": "s"}', "'a' stands twice in one object"),
     ('{"a": ', "tree.txt: Expecting value"),
-    ('{"a": {"b": 1.5}}', "1.5 below 'b' is no node"),
+    ('{"a": {"b": 1.5}}', "1.5 below 'b' is not a node"),
     (b"r,\xff\n", "tree.txt, line 1: byte 3 (0xff) is not utf-8"),
 ]
 

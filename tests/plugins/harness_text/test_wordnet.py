@@ -85,7 +85,7 @@ def test_the_debian_package_gives_the_same_data_as_the_file(lay):
         (b"PK not this", "is no Debian package: expected an ar archive"),
         (debian({"./usr/share/x": b"x"}), "holds no data.noun: is it wordnet-base"),
         (debian({"./data.noun": b"x"}, b"other.tar"), "holds no data.noun"),
-        (b"!<arch>\n" + b"%-16s%-32s%-10d`\nno tar" % (b"data.tar", b"", 6), "data.tar is no tar archive"),
+        (b"!<arch>\n" + b"%-16s%-32s%-10d`\nno tar" % (b"data.tar", b"", 6), "data.tar is not a tar archive"),
         (debian({"./a/data.noun": b"x"})[:-40], "is truncated at its member 'data.tar.xz'"),
         (debian({"../data.noun": b"x"}), "would leave the folder"),
     ],
