@@ -4,7 +4,7 @@
 
 Writes each page, opens it in Chromium, highlights a learner, sorts and filters, and saves the times in
 results/benchmarks/page-speed: wall time, and CPU time of the browser's processes, which other load changes little. The
-goals are for 50 learners: opened within `MOST_SECONDS`, with a file of at most `MOST_MEGABYTES`. Exits with 1 if missed.
+goals are for 50 learners: opened within `MOST_SECONDS`, a file of at most `MOST_MEGABYTES`. Exits with 1 if missed.
 """
 
 from __future__ import annotations
