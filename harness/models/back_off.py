@@ -118,7 +118,7 @@ def candidates(levels: list[Nodes], ranks: NDArray[np.int32], shares: Numbers) -
     """
     for of_class in levels:
         most = of_class.shape[1]
-        nodes = of_class[np.maximum(ranks, 0)].reshape(len(ranks), -1)
+        nodes = of_class[np.maximum(ranks, 0)].reshape(len(ranks), ranks.shape[1] * most)
         own = np.where(nodes == -1, 0.0, np.repeat(shares, most, axis=1))
         order = np.argsort(nodes, axis=1, kind="stable")
         nodes = np.take_along_axis(nodes, order, axis=1)
