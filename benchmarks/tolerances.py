@@ -106,7 +106,7 @@ def objective(learner: Any, part: Part, C: float) -> float:
     indptr, classes, weights = as_edges(learner.rows_)
     shape = (learner.n_features_in_, learner.classes_.size)
     W = csr_array((weights.astype(np.float64), classes.astype(np.int64), indptr), shape=shape)
-    y = np.searchsorted(learner.classes_, part.y)
+    y = np.atleast_1d(np.searchsorted(learner.classes_, part.y))
     total = float((W.data**2).sum()) / 2
     each_apart = isinstance(learner, SVM)
     if each_apart:

@@ -131,7 +131,9 @@ def show_profile(profile: DataProfile) -> None:
     quantiles = [f"{share:.0%} {length:,.0f}" for share, length in profile.lengths]
     _say("length", f"{profile.length_unit} a row, quantiles: {', '.join(quantiles)}")
     if profile.taxonomy_nodes is not None:
-        several = f", {counted(profile.several_parents, 'node')} with several parents" if profile.several_parents else ""
+        several = (
+            f", {counted(profile.several_parents, 'node')} with several parents" if profile.several_parents else ""
+        )
         _say("taxonomy", f"{profile.taxonomy_nodes:,} nodes, depth {profile.taxonomy_depth}{several}")
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_chec
 
 import pluggy
 
-from harness.host.taxonomy import Taxonomy as Taxonomy
+from harness.host.taxonomy import Taxonomy as Taxonomy  # noqa: PLC0414 (a part of the contract)
 from harness.syntax.expression import Params
 from harness.syntax.values import Fields
 
