@@ -1,5 +1,6 @@
 """Fixtures for all tests: a separate data home, marked processes, a web server with programmable faults."""
 
+import hashlib
 import os
 import uuid
 from pathlib import Path
@@ -146,8 +147,9 @@ def make_record():
     def make(label, seed, *, status="ok", params=None, **fields):
         scores = {name: fields.pop(name) for name in list(fields) if name not in Record.__dataclass_fields__}
         ended = {"n_train": 900, "n_test": 100, "n_features": 5000, "n_classes": 20} if status == "ok" else {}
-        whole = {
-            "key": f"{label}-{seed}-{params}-{sorted(fields.items())}",
+        described = f"{label}-{seed}-{params}-{sorted(fields.items())}"
+        defaults = {
+            "key": hashlib.sha256(described.encode()).hexdigest()[:20],
             "family": label.partition("(")[0],
             "learner": "pa",
             "learner_kind": "flat",
@@ -165,7 +167,7 @@ def make_record():
             "machine": "m1",
         }
         measured = {"status": status, "scores": scores} | ended
-        plain = {"label": label, "seed": seed} | whole | measured | fields
+        plain = {"label": label, "seed": seed} | defaults | measured | fields
         return adapter.validate_python(plain | {"split": parse_split(plain["split"])})
 
     return make

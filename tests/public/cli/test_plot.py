@@ -52,7 +52,7 @@ def test_file_metric_and_axis_follow_the_options(harness, results, tmp_path):
         (["--kind", "bar", "--metric", "r2d2"], "unknown metric 'r2d2'"),
         (
             ["--kind", "bar", "--datasets", "middle"],
-            "no dataset 'middle' in these results: there are large, small",
+            "these results have no dataset 'middle'. They have large, small.",
         ),
         (["--kind", "scaling", "--x", "colour"], "--x colour: expected one of classes, examples, features"),
         (["--kind", "bar", "--out", "a.gif"], "the file's ending must be one of png, svg, pdf"),

@@ -90,7 +90,7 @@ def test_a_folder_without_published_numbers_raises_an_error_with_the_next_step(h
     ended = harness("table", stored("one", TWO), "--against", "published")
     assert ended.returncode == 2
     assert_names(ended.stderr, "published")
-    assert_names(ended.stderr, "experiment", "name")
+    assert_names(ended.stderr, "named", "experiment")
     assert "`harness reproduce --list`" in ended.stderr
     assert "--against FILE.csv" in ended.stderr
     named = stored("two", TWO, experiment="name = 'own'\nlearners = 'pa'\n")
