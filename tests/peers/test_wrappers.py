@@ -259,7 +259,7 @@ def test_a_model_of_vowpal_wabbit_sets_no_options_of_others(inside, option):
         content = (place / "model").read_bytes()
         size, start = content.index(b" --") - 4, content.index(b" --")
         length = int.from_bytes(content[size:start], "little")
-        added = content[start : start + length].rstrip(b"\0") + b" {option}\0"
+        added = content[start : start + length].rstrip(b"\\0") + b" {option}\\0"
         changed = content[:size] + len(added).to_bytes(4, "little") + added + content[start + length :]
         (place / "model").write_bytes(changed)
         with pytest.raises(ValueError, match="options -"):
