@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
 import re
 import sys
 import textwrap
@@ -338,11 +339,34 @@ def representations() -> str:
     return "\n".join(rows)
 
 
+# Models
+
+
+MODELS = DOCS / "assets" / "models.json"
+"""What each learner did as a model; `tests/public/python/test_every_learner_as_model.py` measures it."""
+EXPLAINED = {"parts": "exact: the parts add up to the score", "left out": "the fall if a word is left out"}
+
+
+def models() -> str:
+    """Return a table of what learners do as models: learners that do the same share a row."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    known = json.loads(MODELS.read_text(encoding="utf-8"))
+    for name, facts in known.items():
+        where = "in this Python" if facts["here"] else "in its environment"
+        kind = where, "yes" if facts["confidence"] else "no", EXPLAINED[facts["explained"]]
+        alike.setdefault(kind, []).append(f"`{name}`")
+    lines = ["| runs | confidence | explanation | learners |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join(kind)} | {', '.join(names)} |" for kind, names in sorted(alike.items(), reverse=True)]
+    others = [f"`{spec.name}`" for spec in built_in("learners") if spec.name not in known]
+    return "\n".join([*lines, "", f"Not measured: {', '.join(others)}."] if others else lines)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "experiment-keys": experiment_keys,
     "record-fields": record_fields,
     "learners": learners,
+    "models": models,
     "metrics": metrics,
     "datasets": datasets,
     "representations": representations,

@@ -279,14 +279,14 @@ class ProcessLearner:
         """Return the positions in `classes_` of the k best classes of each row, best first; -1 pads."""
         return self._ranked(X, k)[0]
 
-    @available_if(lambda self: self.has_scores)
+    @available_if(lambda self: self.has_scores)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def rank_scored(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the k best classes of each row as `rank`, and their scores."""
         ranks, scores = self._ranked(X, k)
         assert scores is not None
         return ranks, scores
 
-    @available_if(lambda self: self._all_scores)
+    @available_if(lambda self: self._all_scores)  # type: ignore[untyped-decorator]  # as above
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of all classes, rows x classes."""
         found = [np.empty((0, self.classes_.size))]

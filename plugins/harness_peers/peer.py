@@ -128,7 +128,8 @@ class SavedAsFiles(Saved):
         return {name: value for name, value in super()._fitted().items() if name not in self.tool_attributes}
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[misc]  # that of BaseEstimator
+        whole: Any = super().__getstate__()  # that of BaseEstimator
+        state: dict[str, Any] = dict(whole)
         held = self.tool_attributes & state.keys()
         if held:
             for name in held:

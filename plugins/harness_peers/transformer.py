@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import Staged, bytes_saved
+from harness_peers.peer import SavedAsFiles, Staged, bytes_saved
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the packages below are imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads do not count as allowed threads of a trial
@@ -37,7 +37,7 @@ transformers.logging.set_verbosity_error()  # hides the warning that the weights
 transformers.logging.disable_progress_bar()
 
 
-class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Transformer(SavedAsFiles, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A pretrained language model from a local folder, fine-tuned with a linear layer over its classes.
 
     All weights are trained by AdamW, with a step size that decreases linearly to 0 and new batches in each pass. Texts
@@ -84,6 +84,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
     >>> learner.fit(["head nurse", "bus driver"], ["health", "transport"])  # doctest: +SKIP
     """
 
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_", "tokenizer_"})
     classes_: NDArray[Any]
     tokenizer_: Any
     model_: Any
@@ -135,7 +136,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token  # generative models have no padding token
         classes, positions = np.unique(np.asarray(y), return_inverse=True)
-        tokens = self._tokens_of(X, tokenizer)
+        tokens = self._tokens_of(X, tokenizer, _read(AutoConfig, self.folder))
         if set().union(*tokens) <= set(tokenizer.all_special_ids):
             warnings.warn(f"the tokenizer in {self.folder!r} knows no word of the training texts", stacklevel=2)
         return Staged(classes, 0, (tokens, positions.ravel(), tokenizer))
@@ -193,7 +194,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         """
         check_is_fitted(self)
         torch.set_num_threads(allowed_threads())
-        tokens = self._tokens_of(X, self.tokenizer_)
+        tokens = self._tokens_of(X, self.tokenizer_, self.model_.config)
         scores = np.empty((len(tokens), self.classes_.size), np.float32)
         with torch.inference_mode():
             for start in range(0, len(tokens), ROWS_ASKED):
@@ -234,12 +235,20 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         model.config.pad_token_id = self.tokenizer_.pad_token_id
         return model.float()
 
-    def _tokens_of(self, X: Any, tokenizer: Any) -> list[list[int]]:
+    def _save_model(self, path: str) -> None:
+        self.model_.save_pretrained(path)
+        self.tokenizer_.save_pretrained(path)
+
+    def _load_model(self, path: str) -> None:
+        self.tokenizer_ = _read(AutoTokenizer, path)
+        self.model_ = _read(AutoModelForSequenceClassification, path, use_safetensors=True).float().eval()
+
+    def _tokens_of(self, X: Any, tokenizer: Any, config: Any) -> list[list[int]]:
         """Return the tokens of each text, at least one, since some tokenizers return none for an empty text."""
         texts = [str(text) for text in X]
         if not texts:
             return []
-        places = getattr(_read(AutoConfig, self.folder), "max_position_embeddings", None)
+        places = getattr(config, "max_position_embeddings", None)
         most = min(self.max_length, tokenizer.model_max_length, (places or 2**31) - OWN_PLACES)
         found = tokenizer(texts, truncation=True, max_length=most, return_attention_mask=False)["input_ids"]
         return [tokens or [tokenizer.pad_token_id] for tokens in found]

@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
+import harness
 from harness import run
 from harness.errors import SpecError
 from harness_peers.plugin import TRANSFORMERS
@@ -95,6 +98,18 @@ def test_it_satisfies_the_contract(bert, monkeypatch):
     failed = [(result.name, result.end.reason) for result in ends if result.end.status == "failed"]
     assert ends
     assert failed == []
+
+
+def test_a_fitted_model_needs_the_pretrained_one_no_more(bert, tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", HOME)
+    copied = shutil.copytree(bert, tmp_path / "bert")
+    fitted = harness.fit(transformer(copied), (TEXTS, LABELS), out=tmp_path / "m")
+    shutil.rmtree(copied)
+    assert (tmp_path / "m" / "learner" / "model" / "model.safetensors").stat().st_size > 10_000
+    loaded = harness.load_model(tmp_path / "m")
+    assert (loaded.predict(TEXTS) == LABELS).mean() > 0.8
+    assert np.allclose(loaded.decision_function(TEXTS), fitted.decision_function(TEXTS), atol=1e-5)
+    assert {word.text for word in loaded.explain("soup pan").words} == {"soup", "pan"}
 
 
 def test_its_weights_depend_on_the_seed_only(bert, trained):

@@ -160,7 +160,31 @@ CHECKED = [
     ("pecos-xr-linear", "pecos_linear:XRLinear"),
     ("napkinxc-ovr", "napkinxc_models:OneVersusRest"),
 ]
-PICKLED = [one for one in CHECKED if not one[0].startswith("napkinxc")]
+SAVED = [
+    *CHECKED,
+    ("vw-log-multi", "vowpal:LogMulti"),
+    ("vw-recall-tree", "vowpal:RecallTree"),
+    ("libmultilabel-tree", "libmultilabel_linear:Tree"),
+    ("napkinxc-plt", "napkinxc_models:PLT"),
+    ("napkinxc-hsm", "napkinxc_models:HSM"),
+    ("lightgbm", "lightgbm_trees:LightGBM"),
+    ("xgboost", "xgboost_trees:XGBoost"),
+    ("hiclass-per-parent", "hiclass_parents:PerParent"),
+]
+READ_AGAIN = """
+import pickle, sys
+from pathlib import Path
+import numpy as np
+from harness_peers.{module} import {name}
+folder = Path(sys.argv[1])
+X, y = make(10)
+expected = np.load(folder / "predicted.npy")
+for again in ({name}.load(folder / "saved"), pickle.loads((folder / "pickled").read_bytes())):
+    for copy in (again, pickle.loads(pickle.dumps(again))):
+        assert (copy.predict(X) == expected).all()
+    again.save(folder / f"{{type(again)}}{{id(again)}}")
+"""
+"""For a separate process: an object that a pickle only names would be found in the same one."""
 
 
 @pytest.mark.parametrize(("learner", "place"), CHECKED)
@@ -191,17 +215,56 @@ def test_a_wrapper_refuses_what_its_tool_cannot_take(inside, learner, place):
     )
 
 
-@pytest.mark.parametrize(("learner", "place"), PICKLED)
-def test_a_pickled_wrapper_answers_as_before(inside, learner, place):
+@pytest.mark.parametrize(("learner", "place"), SAVED)
+def test_another_process_reads_a_saved_or_pickled_wrapper_which_answers_as_before(inside, learner, place, tmp_path):
     module, name = place.split(":")
+    folder = tmp_path / "a name with spaces"
+    folder.mkdir()
     inside(
         learner,
         f"""
-        import pickle
+        import pickle, subprocess, sys
+        from pathlib import Path
+        from harness import Taxonomy
         from harness_peers.{module} import {name}
         X, y = make(10)
-        fitted = {name}().fit(X, y)
-        again = pickle.loads(pickle.dumps(fitted))
-        assert (again.predict(X) == fitted.predict(X)).all()
+        needed = {{}}
+        if {name == "PerParent"}:
+            needed["taxonomy"] = Taxonomy(np.array([-1, 0, 0] + [1] * 5 + [2] * 5), np.arange(3, 13))
+        fitted = {name}().fit(X, y, **needed)
+        folder = Path({str(folder)!r})
+        fitted.save(folder / "saved")
+        (folder / "pickled").write_bytes(pickle.dumps(fitted))
+        np.save(folder / "predicted.npy", fitted.predict(X))
+        del fitted
+        code = {(MADE + READ_AGAIN.format(module=module, name=name))!r}
+        done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        """,
+    )
+    assert (folder / "saved" / "wrapper.npz").stat().st_size > 0
+
+
+@pytest.mark.parametrize("option", ["--final_regressor x", "-f x", "--predictions=x", "--passes 3"])
+def test_a_model_of_vowpal_wabbit_sets_no_options_of_others(inside, option):
+    inside(
+        "vw-oaa",
+        f"""
+        import pytest, tempfile
+        from pathlib import Path
+        from harness_peers.vowpal import OneAgainstAll
+        X, y = make(10)
+        place = Path(tempfile.mkdtemp(), "m")
+        OneAgainstAll().fit(X, y).save(place)
+        content = (place / "model").read_bytes()
+        size, start = content.index(b" --") - 4, content.index(b" --")
+        length = int.from_bytes(content[size:start], "little")
+        added = content[start : start + length].rstrip(b"\\0") + b" {option}\\0"
+        changed = content[:size] + len(added).to_bytes(4, "little") + added + content[start + length :]
+        (place / "model").write_bytes(changed)
+        with pytest.raises(ValueError, match="options -"):
+            OneAgainstAll.load(place)
+        (place / "model").write_bytes(content)
+        assert (OneAgainstAll.load(place).predict(X) == OneAgainstAll().fit(X, y).predict(X)).all()
         """,
     )

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from experiments import catalog_of, learner
 from harness import LearnerSpec, run
-from harness.errors import HarnessError, ModelError, SpecError, UnknownName
+from harness.errors import HarnessError, SpecError, UnknownName
 from internals import ENVIRONMENT_MANIFEST as MANIFEST
 from internals import (
-    FitRequest,
     NullProgress,
     Session,
     build_environment,
@@ -29,7 +28,6 @@ from internals import (
     find_checked,
     find_damage,
     find_versions,
-    fit_request,
     host_requirements,
     patch_internal,
     read_records,
@@ -370,8 +368,3 @@ def test_requirements_of_harness_omit_its_extras():
 def test_an_invalid_requirement_is_rejected_in_the_spec(wrong):
     with pytest.raises(SpecError, match="environment"):
         LearnerSpec(name="x", load="m:C", environment=wrong)
-
-
-def test_a_model_of_such_a_learner_is_rejected_before_reading(place, session):
-    with pytest.raises(ModelError, match=naming("environment")):
-        fit_request(FitRequest(learner="picky", data="digits"), session, None)

@@ -2,13 +2,14 @@
 
 import os
 import pickle
+import shutil
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from harness_peers.peer import RankingPeer, ScoringPeer
+from harness_peers.peer import ModelFolder, RankingPeer, ScoringPeer
 
 
 class Means:
@@ -22,7 +23,7 @@ class Means:
 
 
 class _Nearest:
-    pickled_as_files = "model_"
+    tool_attributes = frozenset({"model_"})
 
     def _convert(self, rows, labels, n_classes):
         return rows, labels.indices, n_classes
@@ -32,7 +33,7 @@ class _Nearest:
         self.model_ = Means(np.stack([X.toarray()[y == c].mean(axis=0) for c in range(n_classes)]))
 
     def _load_model(self, path):
-        return Means(np.load(os.path.join(path, "means.npy")))
+        self.model_ = Means(np.load(os.path.join(path, "means.npy")))
 
     def _save_model(self, path):
         os.mkdir(path)
@@ -52,7 +53,25 @@ class Ranking(_Nearest, RankingPeer):
         return np.argsort(-self._nearness(rows), axis=1, kind="stable")[:, :k].astype(np.int32)
 
 
-KINDS = [Scoring, Ranking]
+class InFolder(Ranking):
+    """A tool that writes its model in training only, so the wrapper keeps the files."""
+
+    tool_attributes = frozenset({"model_", "_files"})
+
+    def _train(self, rows):
+        super()._train(rows)
+        self._files = ModelFolder()
+        np.save(os.path.join(self._files.path, "means.npy"), self.model_.means)
+
+    def _load_model(self, path):
+        super()._load_model(path)
+        self._files = ModelFolder.copy_of(path)
+
+    def _save_model(self, path):
+        shutil.copytree(self._files.path, path)
+
+
+KINDS = [Scoring, Ranking, InFolder]
 Y = np.array(["a", "b", "c"] * 20)
 X = np.random.default_rng(0).random((60, 5)) + (Y[:, None] == np.array(list("abcab")))
 
@@ -103,6 +122,41 @@ def test_a_wrapper_is_pickled_through_the_files_of_its_tool(kind):
     again = pickle.loads(pickle.dumps(wrapper))
     assert (again.predict(X) == wrapper.predict(X)).all()
     assert not hasattr(pickle.loads(pickle.dumps(kind())), "model_")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_wrapper_is_a_folder_with_the_files_of_its_tool(kind, tmp_path):
+    wrapper = kind().fit(X, Y)
+    wrapper.save(tmp_path / "m")
+    files = sorted(path.relative_to(tmp_path / "m").as_posix() for path in (tmp_path / "m").rglob("*.np*"))
+    assert files == ["model/means.npy", "wrapper.npz"]
+    again = kind.load(tmp_path / "m")
+    assert (again.predict(X) == wrapper.predict(X)).all()
+    assert again.n_features_in_ == 5
+    again.save(tmp_path / "n")
+    assert (tmp_path / "n" / "model" / "means.npy").read_bytes() == (tmp_path / "m" / files[0]).read_bytes()
+
+
+def test_a_wrapper_is_not_saved_twice_to_a_folder_or_without_training(tmp_path):
+    with pytest.raises(NotFittedError):
+        Scoring().save(tmp_path / "m")
+    Scoring().fit(X, Y).save(tmp_path / "m")
+    with pytest.raises(FileExistsError):
+        Scoring().fit(X, Y).save(tmp_path / "m")
+
+
+def test_the_folder_of_another_wrapper_is_refused(tmp_path):
+    Scoring().fit(X, Y).save(tmp_path / "m")
+    with pytest.raises(ValueError, match="Scoring"):
+        Ranking.load(tmp_path / "m")
+
+
+def test_kept_files_of_a_tool_are_removed_with_the_wrapper():
+    wrapper = InFolder().fit(X, Y)
+    folder = wrapper._files.path
+    assert os.listdir(folder) == ["means.npy"]
+    del wrapper
+    assert not os.path.exists(folder)
 
 
 def test_scores_of_two_classes_are_the_lead_of_the_second():

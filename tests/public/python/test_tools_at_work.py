@@ -85,7 +85,8 @@ def call(place, *words, code=0):
 
 def children():
     """Return the processes of executors that this process has started."""
-    return [one for one in psutil.Process().children(recursive=True) if "harness.executors" in " ".join(one.cmdline())]
+    found = psutil.Process().children(recursive=True)
+    return [one for one in found if one.status() != psutil.STATUS_ZOMBIE]
 
 
 # -- fit, save, load -------------------------------------------------------------------------------------------------
