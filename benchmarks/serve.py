@@ -3,8 +3,9 @@
     python benchmarks/serve.py [--requests 20000] [--clients 16]
 
 Fits `pa` on digits of text, serves it with one worker, and sends one text per request from several clients over
-connections that stay open. Prints the ratio of the request rates, the latencies, errors and the memory of the server
-before and after. About a minute on two cores with 20,000 requests.
+connections that stay open. The servers take turns, since other load on the machine may change. Prints the ratio of the
+request rates, the latencies, the CPU time of the servers, errors, and the memory of the server. About a minute on two
+cores with 20,000 requests.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+TURNS = 10
 WORDS = [f"word{n}" for n in range(2000)]
 EMPTY = """
 import uvicorn
@@ -132,15 +135,38 @@ def resident_megabytes(pid: int) -> float:
     return total / 1e6
 
 
-def report(name: str, seconds: float, latencies: list[float], errors: int) -> float:
-    """Print one line and return the requests per second."""
-    rate = len(latencies) / seconds
-    median, slow = latencies[len(latencies) // 2], latencies[int(0.99 * len(latencies))]
-    print(
-        f"{name}: {rate:,.0f} requests/s, median {1000 * median:.1f} ms, p99 {1000 * slow:.1f} ms "
-        f"({slow / median:.1f} times the median), {errors} errors in {len(latencies):,}"
-    )
-    return rate
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Measured:
+    """Figures of one server, summed over its turns."""
+
+    seconds: float = 0.0
+    latencies: list[float] = field(default_factory=list)
+    errors: int = 0
+
+    def add(self, seconds: float, latencies: list[float], errors: int) -> None:
+        self.seconds += seconds
+        self.latencies += latencies
+        self.errors += errors
+
+    @property
+    def rate(self) -> float:
+        """Requests per second."""
+        return len(self.latencies) / self.seconds
+
+    def report(self, name: str) -> None:
+        """Print one line."""
+        latencies = sorted(self.latencies)
+        median, slow = latencies[len(latencies) // 2], latencies[int(0.99 * len(latencies))]
+        print(
+            f"{name}: {self.rate:,.0f} requests/s, median {1000 * median:.1f} ms, p99 {1000 * slow:.1f} ms "
+            f"({slow / median:.1f} times the median), {self.errors} errors in {len(latencies):,}"
+        )
 
 
 def main() -> None:
@@ -152,18 +178,29 @@ def main() -> None:
     import harness
 
     texts, _ = make_texts(given.requests, seed=1)
+    empty, served = Measured(), Measured()
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
         harness.fit("pa", make_texts(5000, seed=0), representation="words", out=model)
-        with server([sys.executable, "-c", EMPTY % given.port], given.port):
-            empty = report("empty endpoint", *load(given.port, texts, given.clients))
-        command = [sys.executable, "-m", "harness", "serve", str(model), "--port", str(given.port)]
-        with server(command, given.port) as pid:
+        command = [sys.executable, "-m", "harness", "serve", str(model), "--port", str(given.port + 1)]
+        with (
+            server([sys.executable, "-c", EMPTY % given.port], given.port) as other,
+            server(command, given.port + 1) as pid,
+        ):
             load(given.port, texts[:2000], given.clients)
-            before = resident_megabytes(pid)
-            rate = report("harness serve", *load(given.port, texts, given.clients))
-            after = resident_megabytes(pid)
-    print(f"ratio of rates: {rate / empty:.2f}; memory {before:.0f} MB before, {after:.0f} MB after")
+            load(given.port + 1, texts[:2000], given.clients)
+            before, cpu_before = resident_megabytes(pid), [cpu_seconds(other), cpu_seconds(pid)]
+            for turn in range(TURNS):
+                empty.add(*load(given.port, texts[turn::TURNS], given.clients))
+                served.add(*load(given.port + 1, texts[turn::TURNS], given.clients))
+            after, cpu_after = resident_megabytes(pid), [cpu_seconds(other), cpu_seconds(pid)]
+    empty.report("empty endpoint")
+    served.report("harness serve")
+    empty_ms, served_ms = (
+        1000 * (end - start) / given.requests for start, end in zip(cpu_before, cpu_after, strict=True)
+    )
+    print(f"CPU time of the servers: {empty_ms:.2f} ms and {served_ms:.2f} ms per request, {empty_ms / served_ms:.2f}")
+    print(f"ratio of rates: {served.rate / empty.rate:.2f}; memory {before:.0f} MB before, {after:.0f} MB after")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Serve a model over HTTP: predictions as JSON, an OpenAPI schema, metrics for Prometheus, and a small web page.
 
-A worker process predicts one batch at a time, since learners may not be thread-safe. Several workers share the port.
+A worker process predicts one batch at a time, since learners may not be thread-safe: all requests that wait, together.
+Several workers share the port.
 """
 
 # There is no `from __future__ import annotations`, since FastAPI evaluates annotations of functions inside `make_app`.
+import asyncio
 import base64
 import hashlib
 import json
@@ -16,6 +18,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
@@ -206,6 +209,61 @@ def describe_model(model: Model) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class _Request:
+    """Rows that wait for their predictions, and how they are asked for."""
+
+    rows: list[Any]
+    top: int
+    backoff: float | None
+    explain: bool
+    answer: asyncio.Future[list[Prediction]]
+
+
+class _Batcher:
+    """Predicts the rows of all requests that wait at the same time at once: a row more costs little, a call much."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.waiting: list[_Request] = []
+
+    async def predict(self, rows: list[Any], batch: Batch, explain: bool) -> list[Prediction]:
+        """Return the predictions of a request, as `predict_batch` does."""
+        loop = asyncio.get_running_loop()
+        request = _Request(rows, batch.top, batch.backoff, explain, loop.create_future())
+        self.waiting.append(request)
+        if len(self.waiting) == 1:
+            loop.call_soon(self._answer_all)  # after the other requests that have arrived
+        return await request.answer
+
+    def _answer_all(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        groups: dict[Any, list[_Request]] = {}
+        for request in waiting:
+            groups.setdefault((request.top, request.backoff, request.explain), []).append(request)
+        for group in groups.values():
+            self._answer(group)
+
+    def _answer(self, group: list[_Request]) -> None:
+        """Answer requests with the same options; one by one if they fail together."""
+        first = group[0]
+        try:
+            every = [row for request in group for row in request.rows]
+            found = predict_batch(self.model, every, first.top, first.backoff, first.explain).predictions
+        except Exception as error:  # code of a plugin can raise any error
+            if len(group) > 1:
+                for request in group:
+                    self._answer([request])
+            elif not first.answer.done():
+                first.answer.set_exception(error)
+            return
+        start = 0
+        for request in group:
+            if not request.answer.done():  # the client may have left
+                request.answer.set_result(found[start : start + len(request.rows)])
+            start += len(request.rows)
+
+
 # -- application -----------------------------------------------------------------------------------------------------
 
 
@@ -235,7 +293,8 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
     page, policy = _page()
     description = describe_model(model)
 
-    def check_token(authorization: Annotated[str, Header()] = "") -> None:
+    # Asynchronous, since FastAPI runs other functions in a thread, which takes longer than the comparison.
+    async def check_token(authorization: Annotated[str, Header()] = "") -> None:
         given = authorization.removeprefix("Bearer ").encode("latin-1", "replace")  # the encoding of headers
         if settings.token and not secrets.compare_digest(given, settings.token.encode()):
             raise HTTPException(
@@ -254,32 +313,35 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
         """Return the model's learner, data and expected accuracy, and its card."""
         return description
 
-    def predict(rows: list[Any], batch: Batch, explain: bool = False) -> Predictions:
+    batcher = _Batcher(model)
+
+    async def predict(rows: list[Any], batch: Batch, explain: bool = False) -> Response:
         most = MOST_EXPLAINED if explain else settings.most_rows
         if len(rows) > most:
             raise HTTPException(413, f"{len(rows):,} rows in one request, at most {most:,} are allowed")
         try:
-            found = predict_batch(model, rows, batch.top, batch.backoff, explain)
+            found = await batcher.predict(rows, batch, explain)
         except ModelError as error:
             raise HTTPException(422, str(error)) from None
         metrics.rows.inc(len(rows))
-        return found
+        text = Predictions(predictions=found).model_dump_json(exclude_unset=True)  # FastAPI would validate it again
+        return Response(text, media_type="application/json")
 
     # These endpoints block the event loop instead of running in a thread: a thread costs more than the prediction of a
     # few rows, and learners may not be thread-safe.
     if model.manifest.takes_text:
 
-        @app.post("/predict", dependencies=guarded, response_model_exclude_unset=True)
-        async def predict_texts(batch: TextBatch) -> Predictions:
+        @app.post("/predict", dependencies=guarded, response_model=Predictions)
+        async def predict_texts(batch: TextBatch) -> Response:
             """Predict the classes of texts, with scores and a calibrated confidence."""
-            return predict(batch.texts, batch, batch.explain)
+            return await predict(batch.texts, batch, batch.explain)
 
     else:
 
-        @app.post("/predict", dependencies=guarded, response_model_exclude_unset=True)
-        async def predict_rows(batch: RowBatch) -> Predictions:
+        @app.post("/predict", dependencies=guarded, response_model=Predictions)
+        async def predict_rows(batch: RowBatch) -> Response:
             """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
-            return predict(batch.rows, batch)
+            return await predict(batch.rows, batch)
 
     @app.get("/metrics", dependencies=guarded)
     async def prometheus() -> Response:
@@ -307,6 +369,9 @@ class _Observed:
 
     def __init__(self, app: Any, metrics: _Metrics, most_bytes: int, known: set[str]) -> None:
         self.app, self.metrics, self.most_bytes, self.known = app, metrics, most_bytes, known
+        self._counters = cache(
+            lambda path, status: (metrics.requests.labels(path, status), metrics.seconds.labels(path))
+        )
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Any) -> None:
         if scope["type"] != "http":
@@ -327,8 +392,9 @@ class _Observed:
 
     def _note(self, scope: dict[str, Any], status: int, seconds: float) -> None:
         path = scope["path"] if scope["path"] in self.known else "other"  # else made-up paths could fill the registry
-        self.metrics.requests.labels(path, str(status)).inc()
-        self.metrics.seconds.labels(path).observe(seconds)
+        requests, durations = self._counters(path, status)
+        requests.inc()
+        durations.observe(seconds)
         client = scope["client"][0] if scope.get("client") else ""
         line = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -40,8 +40,12 @@ class Vocabulary:
         Raises
         ------
         ValueError
-            If a term occurs twice.
+            If the bounds do not divide the code points, or if a term occurs twice.
         """
+        if [codes.dtype, bounds.dtype] != [np.uint32, np.int64] or not codes.ndim == bounds.ndim == 1:
+            raise ValueError("the vocabulary is of another type")
+        if not bounds.size or bounds[0] != 0 or bounds[-1] != codes.size or np.any(bounds[1:] < bounds[:-1]):
+            raise ValueError("the terms of the vocabulary do not follow each other")
         vocabulary = cls()
         spans = Spans(frozen(codes, np.uint32), frozen(bounds[:-1], np.int64), frozen(np.diff(bounds), np.int32))
         vocabulary.add(spans)

@@ -1,15 +1,17 @@
 """Fitted representations, chains and unions are restored from a folder; damage raises an error."""
 
+import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
+from harness.sdk.saving import write_model
 from harness_representations.chars import Chars
 from harness_representations.hashed import Hashed
 from harness_representations.vectors import Frequent, Reduced, Scaled, Standard
 from harness_representations.weights import TfIdf
 from harness_representations.words import Words
-from internals import load_representation, save_representation
+from internals import load_representation, read_model, save_representation
 from messages import naming
 
 ROWS = ["staff nurse", "head nurse, night", "тракторист", "tractor driver", "night driver"]
@@ -58,3 +60,30 @@ def test_a_foreign_transformer_is_saved_by_its_own_methods_or_rejected(tmp_path)
     save_representation(fitted, tmp_path / "b", lambda foreign, path: kept.append((foreign, path.name)))
     assert kept == [(fitted, "1.foreign")]
     assert load_representation(tmp_path / "b", lambda path: path.name) == "1.foreign"
+
+
+LARGEST = np.iinfo(np.int64).max
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda codes, bounds: (codes, np.where(np.arange(bounds.size) == 2, LARGEST, bounds)),
+        lambda codes, bounds: (codes, np.where(np.arange(bounds.size) == 2, -1, bounds)),
+        lambda codes, bounds: (codes, np.append(bounds[:-1], LARGEST)),
+        lambda codes, bounds: (codes, np.append(1, bounds[1:])),
+        lambda codes, bounds: (codes, bounds[:0]),
+        lambda codes, bounds: (codes[:-1], bounds),
+        lambda codes, bounds: (codes.astype(np.int64), bounds),
+        lambda codes, bounds: (codes, bounds.astype(np.int32)),
+        lambda codes, bounds: (codes, bounds[:, np.newaxis]),
+    ],
+)
+def test_a_vocabulary_whose_terms_do_not_follow_each_other_is_refused(tmp_path, change):
+    file = tmp_path / "words.npz"
+    Words().fit(ROWS).save(file)
+    header, arrays = read_model(file)
+    codes, bounds = change(arrays["vocabulary_.codes"], arrays["vocabulary_.bounds"])
+    write_model(file, header, {**arrays, "vocabulary_.codes": codes, "vocabulary_.bounds": bounds})
+    with pytest.raises(ValueError, match=naming("words.npz", "vocabulary")):
+        Words.load(file)

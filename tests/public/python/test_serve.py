@@ -1,5 +1,6 @@
 """A model behind HTTP, over a real server: predictions, limits, token, metrics, log, page and shutdown."""
 
+import asyncio
 import json
 import re
 import signal
@@ -53,6 +54,29 @@ def post(address, body, **more):
     return requests.post(f"{address}/predict", json=body, timeout=30, **more)
 
 
+def post_together(app, bodies):
+    """Send requests to an application at the same time; return status and JSON of each."""
+
+    async def send_one(body):
+        content, sent = json.dumps(body).encode(), []
+
+        async def receive():
+            return {"type": "http.request", "body": content}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/predict", "query_string": b"", "headers": headers}
+        await app(scope, receive, send)
+        return sent[0]["status"], json.loads(b"".join(message.get("body", b"") for message in sent))
+
+    async def send_all():
+        return await asyncio.gather(*map(send_one, bodies))
+
+    return asyncio.run(send_all())
+
+
 # -- predictions -----------------------------------------------------------------------------------------------------
 
 
@@ -67,6 +91,39 @@ def test_predictions_are_those_of_the_model(address, model):
         assert prediction["confidence"] == pytest.approx(expected.confidence[place])
         assert prediction["text"] == TEXTS[place]
     assert found[2]["classes"] == []
+
+
+def test_requests_that_wait_together_are_predicted_together_and_get_their_own_answers(model, monkeypatch):
+    answer, sizes = harness.Model.answer, []
+
+    def counted(self, rows, k=1):
+        sizes.append(len(rows))
+        return answer(self, rows, k)
+
+    monkeypatch.setattr(harness.Model, "answer", counted)
+    bodies = []
+    for number in range(12):
+        texts = (TEXTS * 2)[number % 3 : number % 3 + 1 + number % 4]
+        bodies.append({"texts": texts, "top": 1 + number % 2})
+    found = post_together(make_app(model, ServeSettings("any")), bodies)
+    assert len(sizes) == 2  # one for each `top`
+    assert sum(sizes) == sum(len(body["texts"]) for body in bodies)
+    monkeypatch.undo()
+    for body, (status, got) in zip(bodies, found, strict=True):
+        assert status == 200
+        (alone,) = post_together(make_app(model, ServeSettings("any")), [body])
+        assert got == alone[1]
+        assert [one["text"] for one in got["predictions"]] == body["texts"]
+
+
+def test_a_bad_request_fails_alone_when_others_wait_with_it():
+    X = np.random.default_rng(0).random((60, 3))
+    model = harness.fit("pa", (X, np.where(X[:, 0] > 0.5, "high", "low")))
+    good, bad = {"rows": [[0.9, 0.1, 0.1]]}, {"rows": [[0.9]]}
+    found = post_together(make_app(model, ServeSettings("any")), [good, bad, good])
+    assert [status for status, _ in found] == [200, 422, 200]
+    assert found[0][1]["predictions"][0]["classes"][0]["name"] == "high"
+    assert found[0][1] == found[2][1]
 
 
 def test_more_classes_than_exist_are_all_classes(address, model):
