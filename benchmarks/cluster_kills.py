@@ -133,7 +133,10 @@ class Killed:
         return self.runs > 0 and (is_enough or time.monotonic() > self.goal.end)
 
     def kill_one(self, host: subprocess.Popen[bytes], cluster: Started) -> str:
-        """Kill the host, the scheduler or one of the workers that are ready; return which."""
+        """Kill the host, the scheduler or one of the workers that are ready; return which, or "" if none is ready."""
+        ready = ready_workers(cluster)
+        if not ready:  # otherwise a slow machine would never run a trial
+            return ""
         drawn = self.chance.random()
         if drawn < HOST_SHARE:
             host.kill()
@@ -144,9 +147,6 @@ class Killed:
             self.schedulers += 1
             what = "scheduler"
         else:
-            ready = ready_workers(cluster)
-            if not ready:
-                return ""
             os.kill(self.chance.choice(ready), signal.SIGKILL)
             self.workers += 1
             what = "worker"
