@@ -217,7 +217,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def check_new(path: Path) -> None:
-    """Raise ModelError if the path for a new model exists or is not a valid path."""
+    """Raise ModelError if the path for a new model exists, is not a valid path, or is below a file."""
     try:
         exists = os.path.lexists(path)
         os.fsencode(path)
@@ -228,6 +228,9 @@ def check_new(path: Path) -> None:
         raise ModelError("has a name of more than 255 bytes", culprit=str(path), next_step="Choose a shorter --out.")
     if exists:
         raise ModelError("exists already", culprit=str(path), next_step="Choose another --out.")
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise ModelError(f"is below the file {above}", culprit=str(path), next_step="Choose another --out.")
 
 
 MAX_NAME_BYTES = 255

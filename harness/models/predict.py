@@ -261,15 +261,14 @@ class ParquetWriter:
         from pyarrow import parquet  # noqa: PLC0415 (an extra)
 
         values = list(zip(*rows, strict=True)) or [()] * len(columns)
-        table = pyarrow.table({name: _as_nulls(column) for name, column in zip(columns, values, strict=True)})
-        if self.writer is None:
-            self.writer = parquet.ParquetWriter(self.path, table.schema)
+        problem = "later rows have other types than the first ones" if self.writer else "not possible as Parquet"
         try:
+            table = pyarrow.table({name: _as_nulls(column) for name, column in zip(columns, values, strict=True)})
+            if self.writer is None:
+                self.writer = parquet.ParquetWriter(self.path, table.schema)
             self.writer.write_table(table.select(self.writer.schema.names).cast(self.writer.schema))
-        except (pyarrow.ArrowInvalid, KeyError) as error:
-            raise DataError(
-                f"later rows have other types than the first ones: {error}", next_step="Use --out FILE.csv."
-            ) from error
+        except (pyarrow.ArrowException, OverflowError, ValueError, KeyError) as error:  # e.g. values of several types
+            raise DataError(f"{problem}: {error}", next_step="Use --out FILE.jsonl.") from error
 
     def close(self) -> None:
         if self.writer is not None:

@@ -245,6 +245,7 @@ def test_streams_and_paths_that_cannot_be_used_are_errors_with_a_sentence(titles
     ("words", "complaint"),
     [
         (("fit", "--out", "x"), "nothing to fit"),
+        (("fit", "pa", "--data", "digits", "--out", f"{__file__}/x"), "is below the file"),
         (("fit", "pa", "--from", "results/none", "--out", "x"), "--from chooses the learner"),
         (("fit", "--from", "results/none", "--out", "x"), "is not a results folder"),
         (("predict", "results/none", "a text"), "does not exist"),

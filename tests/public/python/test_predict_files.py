@@ -107,6 +107,15 @@ def test_json_lines_keep_the_fields_of_each_row(model, tmp_path):
     assert [row["more"] for row in read_csv(tmp_path / "coded.csv")[:2]] == ["", "[1, None]"]
 
 
+@pytest.mark.parametrize("values", [["a", [1]], ["a", {"b": 1}], [10**30, 1], [{}, {}]], ids=repr)
+def test_values_that_parquet_cannot_hold_are_an_error_with_a_way_out(model, tmp_path, values):
+    path = tmp_path / "new.jsonl"
+    path.write_text("".join(json.dumps({"title": "x", "n": value}) + "\n" for value in values))
+    with pytest.raises(DataError, match=naming("not possible as Parquet", "--out FILE.jsonl")):
+        code(model, path, text="title", out=tmp_path / "coded.parquet")
+    assert not (tmp_path / "coded.parquet").exists()
+
+
 def test_parquet_is_read_and_written(model, tmp_path):
     path = tmp_path / "new.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"title": TEXTS, "n": list(range(50))}), path)
