@@ -26,7 +26,7 @@ from pathlib import Path
 
 from hostile import name_of
 
-from harness.data.arrays import is_whole, read_header
+from harness.data.arrays import is_complete, read_header
 from harness.errors import HarnessError
 from harness.records.record import checksum_of_ranks
 from harness.records.store import read_records
@@ -137,7 +137,7 @@ def left_running() -> set[int]:
     return found
 
 
-def nothing_left_running(seconds: float = 10.0) -> bool:
+def has_no_leftovers(seconds: float = 10.0) -> bool:
     """Return whether all started processes end by themselves; kill the others."""
     end = time.monotonic() + seconds
     while left_running() and time.monotonic() < end:
@@ -165,7 +165,7 @@ def kill_the_host(folder: Path, times: int, chance: random.Random) -> Row:
             running.kill()
         now = keys_in(out)
         is_kept = now[: len(done)] == done and len(set(now)) == len(now)
-        failed += not (is_kept and nothing_left_running())
+        failed += not (is_kept and has_no_leftovers())
         done = now
         if len(done) == 2 * trials:
             done, number = [], number + 1
@@ -186,8 +186,8 @@ def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
             if below:
                 try_kill(chance.choice(below))
             errors = running.communicate()[1]
-        is_whole_run = len(set(keys_in(out))) == 12 and running.returncode in (0, 1) and "Traceback" not in errors
-        failed += not (is_whole_run and nothing_left_running())
+        is_complete_run = len(set(keys_in(out))) == 12 and running.returncode in (0, 1) and "Traceback" not in errors
+        failed += not (is_complete_run and has_no_leftovers())
     return Row("`kill -9` of any process below it", times, "every trial recorded, no process left", failed)
 
 
@@ -246,7 +246,7 @@ def ranks_notice(folder: Path) -> Callable[[], bool]:
 def data_notices(form: Path) -> Callable[[], bool]:
     def notices() -> bool:
         header = read_header(form)
-        return header is None or not is_whole(header)
+        return header is None or not is_complete(header)
 
     return notices
 
@@ -307,9 +307,9 @@ def fill_disks(folder: Path) -> Iterator[Row]:
             target = place / "mine" if out == "out" else folder / f"full-{name.replace(' ', '-')}"
             options = ("--learners", "pa", "--trials", "30", "--out", str(target))
             ended = run(folder, *options, **environment(place))
-            is_whole_run = ended.returncode == 0 and len(keys_in(target)) == 30
+            is_complete_run = ended.returncode == 0 and len(keys_in(target)) == 30
             names_the_place = ended.returncode in (1, 2) and str(place) in ended.stderr
-            is_good = (is_whole_run or names_the_place) and "Traceback" not in ended.stderr
+            is_good = (is_complete_run or names_the_place) and "Traceback" not in ended.stderr
         yield Row(attack, 1, must_hold, int(not is_good))
 
 
@@ -334,7 +334,7 @@ def run_hostile_learners(folder: Path) -> Iterator[Row]:
         statuses = sorted({record.status for record in records if record.label == name})
         is_sound = len(records) == 4 and own == {number: expected[number] for number in own} and len(own) == 2
         is_calm = ended.returncode in (0, 1) and "Traceback" not in ended.stderr and "\x1b" not in ended.stdout
-        is_clean = nothing_left_running() and names_in(SHARED_MEMORY) <= shared
+        is_clean = has_no_leftovers() and names_in(SHARED_MEMORY) <= shared
         is_clean = is_clean and not names_in(folder / "temporary")
         note = f" ({', '.join(statuses)})"
         must_hold = "recorded, `pa` unaffected, nothing left behind"

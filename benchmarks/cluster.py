@@ -9,7 +9,8 @@
 Each part runs a cluster of real processes on this machine and writes its section of results/benchmarks/cluster-figures.
 `overhead` runs two trials at once, on `--jobs 2` and on two workers in turn. `between`, `many` and `simulated` have
 workers that run no trial (cluster_workers.py): they sleep and return the result of one real trial. `data` sends files
-to one worker, to three at once, and over a plain socket, in turn. cluster_kills.py kills workers and hosts.
+to one worker, to three at once, and over a plain socket, in turn. cluster_kills.py
+kills workers, hosts and schedulers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -104,11 +105,13 @@ def main() -> None:
         measure_part(partial(simulate, args.part, Simulation(workers, trials, default.seconds_each)))
 
 
-def measure_part(measure: Callable[[Path], Section]) -> None:
-    """Measure in a temporary folder; save the section with the load before and after."""
+def measure_part(measure: Callable[[Path], Section], place: Path | None = None) -> None:
+    """Measure in a folder, by default a temporary one; save the section with the load before and after."""
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        section = measure(Path(folder))
+    if place is not None:
+        place.mkdir(parents=True, exist_ok=True)
+    with nullcontext(str(place)) if place else tempfile.TemporaryDirectory() as folder:
+        section = measure(Path(folder).resolve())
     machine = describe_machine()
     cores = f"{len(os.sched_getaffinity(0))} of {machine.cores} cores ({machine.processor})"
     loads = f"load average {load:.1f} before and {os.getloadavg()[0]:.1f} after."
@@ -118,10 +121,27 @@ def measure_part(measure: Callable[[Path], Section]) -> None:
 # -- a cluster of real processes -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Started:
+    """A running cluster: the address of its scheduler, and its processes."""
+
+    address: str
+    scheduler: subprocess.Popen[bytes]
+    workers: Sequence[subprocess.Popen[bytes]]
+
+
 @contextmanager
 def cluster(folder: Path, *workers: list[str], **env: str) -> Iterator[str]:
     """Start a scheduler and workers with these options each; yield the address of the scheduler."""
+    with start_cluster(folder, *workers, **env) as started:
+        yield started.address
+
+
+@contextmanager
+def start_cluster(folder: Path, *workers: list[str], **env: str) -> Iterator[Started]:
+    """Start a scheduler and workers with these options each; kill what is left of them at the end."""
     file = folder / "scheduler.json"
+    file.unlink(missing_ok=True)
     environment = os.environ | {"HARNESS_DATA_HOME": str(folder / "workers")} | env
     dask = [sys.executable, "-m", "dask"]
     commands = [[*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]]
@@ -135,10 +155,11 @@ def cluster(folder: Path, *workers: list[str], **env: str) -> Iterator[str]:
             running.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True))
             while not (file.exists() and file.read_text().strip().endswith("}")):
                 time.sleep(0.02)
-        yield json.loads(file.read_text())["address"]
+        yield Started(json.loads(file.read_text())["address"], running[0], running[1:])
     finally:
         for process in reversed(running):
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # the group has ended
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         log.close()
 

@@ -13,6 +13,7 @@ import html
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
@@ -26,17 +27,19 @@ a { color: var(--link); }
 code { font-size: 0.92em; }
 .wide { overflow-x: auto; }
 .front { width: 100%; border-collapse: collapse; }
-.front th, .front td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; vertical-align: top; }
+.front th, .front td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; vertical-align: top; border: 0; }
 .front tr { border-bottom: 1px solid var(--line); }
 .front th { color: var(--soft); font-weight: 600; }
+.findings :is(td, th):first-child { width: 14rem; }
+.findings :is(td, th):nth-child(3) { width: 4rem; }
 .front td.number { text-align: right; font-variant-numeric: tabular-nums; }
 @media (max-width: 40rem) {
+  .front, .front tbody, .front tr, .front td, .front td.number { display: block; width: auto; text-align: left; }
   .front thead { display: none; }
-  .front tr { display: block; padding: 0.5rem 0; }
-  .front td, .front td.number { display: block; text-align: left; padding: 0.05rem 0; }
-  .front td:not(:first-child):not(:empty)::before { content: attr(data-label); color: var(--soft); }
+  .front tr { padding: 0.5rem 0; }
+  .front td, .front td.number { padding: 0.05rem 0; overflow-wrap: anywhere; }
+  .front:not(.findings) td:not(:first-child)::before { content: attr(data-label); color: var(--soft); }
   .front td::before { margin-right: 0.5rem; }
-  .findings td::before { display: none; }
 }
 """
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -64,7 +67,7 @@ def draw() -> str:
         "<main>",
         "<h2>Most accurate and fastest, by dataset</h2>",
         best_table(),
-        "<p><small>R1 and CPU time of training; bold: the highest R1. One trial, two on the smallest datasets. ",
+        f"<p><small>R1 and CPU time of training; bold: the highest R1. {trials_note()} ",
         '<a href="field/README.md">Set-up, ranks and limits</a>, <a href="page.html#part=field">all learners</a>.',
         "</small></p>",
     ]
@@ -116,14 +119,32 @@ def table_rows(text: str) -> Rows:
 # -- drawing ---------------------------------------------------------------------------------------------------------
 
 
+def leader_rows() -> Rows:
+    """Return the table of best learners in the README of the field, the heading first."""
+    text = read(RESULTS / "field" / "README.md")
+    return table_rows(text.partition("<!-- leaders -->")[2].partition("<!-- end of leaders -->")[0])
+
+
 def best_table() -> str:
-    """Draw the best learners of each dataset, from the README of the field."""
-    text = (
-        read(RESULTS / "field" / "README.md").partition("<!-- leaders -->")[2].partition("<!-- end of leaders -->")[0]
-    )
-    heading, *rows = table_rows(text)
+    """Draw the best learners of each dataset. The name of a dataset leads to its part of the page of all results."""
+    heading, *rows = leader_rows()
     places = [heading.index(name) for name in BEST_COLUMNS]
-    return draw_table(BEST_COLUMNS, [[inline(row[at]) for at in places] for row in rows], numbers={1})
+    cells = []
+    for row in rows:
+        dataset, *others = [inline(row[at]) for at in places]
+        view = urlencode({"part": "field", "on": row[places[0]]})
+        cells.append([f'<a href="page.html#{html.escape(view)}">{dataset}</a>', *others])
+    return draw_table(BEST_COLUMNS, cells, numbers={1})
+
+
+def trials_note() -> str:
+    """Return a sentence on the numbers of trials of the field."""
+    heading, *rows = leader_rows()
+    trials = sorted({int(row[heading.index("trials")]) for row in rows})
+    if trials == [1]:
+        return "One trial of each learner and dataset."
+    numbers = str(trials[0]) if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
+    return f"{numbers} trials of each learner and dataset."
 
 
 def findings_table(rows: Rows) -> str:

@@ -92,30 +92,42 @@ def is_current(page: Path, *, write: bool) -> bool:
 def commands() -> str:
     """Return every command with its options, by topic, as `harness --help` sorts them."""
     lines: list[str] = []
+    described: dict[tuple[str, str], str] = {}
     for topic, members in GROUPS.items():
         lines += [f"## {topic}", ""]
         for name in members:
             command = cli.get_command(click.Context(cli), name)
             assert command is not None
-            lines += command_lines(f"harness {name}", command)
+            lines += command_lines(f"harness {name}", command, described)
     return "\n".join([*lines, "## Shared options", "", *shared_options()])
 
 
-def command_lines(path: str, command: click.Command) -> Iterator[str]:
-    """Yield the Markdown of a command and of its sub-commands."""
+def command_lines(path: str, command: click.Command, described: dict[tuple[str, str], str]) -> Iterator[str]:
+    """Yield the Markdown of a command and of its sub-commands.
+
+    `described` has the command that first describes an option. Other commands refer to it.
+    """
     context = click.Context(command, info_name=path)
     usage = " ".join([path, *(piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]")])
     yield from (f"### {path}", "", f"`{usage}`", "", inspect.cleandoc(command.help or ""), "")
     own = [one for one in command.params if isinstance(one, click.Option) and not SHARED_OPTIONS & {*one.opts}]
+    by_command: dict[str, list[str]] = {}
     for option in own:
-        yield from option_lines(option, context)
+        shown = option.get_help_record(context)
+        first = described.setdefault(shown, path) if shown else path
+        if first == path:
+            yield from option_lines(option, context)
+        else:
+            by_command.setdefault(first, []).append(f"`{option.opts[0]}`")
+    for first, flags in by_command.items():
+        yield f"- {', '.join(flags)}: as for `{first}`."
     if own:
         yield ""
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             member = command.get_command(context, name)
             assert member is not None
-            yield from command_lines(f"{path} {name}", member)
+            yield from command_lines(f"{path} {name}", member, described)
 
 
 def option_lines(option: click.Option, context: click.Context) -> Iterator[str]:
@@ -148,12 +160,16 @@ def experiment_keys() -> str:
     lines: list[str] = []
     for title, model in FILE_TABLES.items():
         notes = attribute_docs(model)
+        flags = [name for name in model.model_fields if model is schema.Experiment and name in options]
         lines += ["", f"## {title if title == 'Top level' else f'`{title}`'}", ""]
         for name, field in model.model_fields.items():
-            option = options.get(name) if model is schema.Experiment else None
-            text = option.option.help if option else notes.get(name, "")
-            default = option.shown_default if option else shown_default(field)
-            lines.append(f"- `{name}`{f' (default `{default}`)' if default else ''}: {plain(sentence(text))}")
+            if name not in flags:
+                default = shown_default(field)
+                text = plain(sentence(notes.get(name, "")))
+                lines.append(f"- `{name}`{f' (default `{default}`)' if default else ''}: {text}")
+            elif name == flags[0]:
+                names = ", ".join(f"`{flag}`" for flag in flags)
+                lines.append(f"- {names}: see the flags of [`harness run`](commands.md#harness-run).")
     return "\n".join(lines)
 
 
@@ -233,8 +249,8 @@ def timing_lines(specs: Iterable[LearnerSpec]) -> list[str]:
     for spec in specs:
         if timing := read_timing(spec.load):
             by_timing.setdefault(timing, []).append(f"`{spec.name}`")
-    told = [f"- {', '.join(names)}: {timing}" for timing, names in by_timing.items()]
-    return ["What is timed:", "", *told, ""] if told else []
+    lines = [f"- {', '.join(names)}: {timing}" for timing, names in by_timing.items()]
+    return ["What is timed:", "", *lines, ""] if lines else []
 
 
 def tool_line(spec: LearnerSpec) -> str:
@@ -242,10 +258,10 @@ def tool_line(spec: LearnerSpec) -> str:
 
 
 def learner_lines(spec: LearnerSpec) -> Iterator[str]:
-    told = parse_docstring(read_docstring(spec.load))
+    parsed = parse_docstring(read_docstring(spec.load))
     yield from (f"### `{spec.name}`", "", f"{sentence(spec.summary)} {abilities(spec)}", "")
-    if told.references:
-        yield from (f"Paper: {plain(sentence(told.references))}", "")
+    if parsed.references:
+        yield from (f"Paper: {plain(sentence(parsed.references))}", "")
     yield from (f"Class: `{spec.load}`. Defaults: {values_of(parameters_of(spec))}.", "")
     if spec.paper_params:
         yield from (f"Values of the paper: {values_of(spec.paper_params)}.", "")

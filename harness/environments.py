@@ -62,17 +62,17 @@ class Environment:
 
     Parameters
     ----------
-    asked : tuple of str
+    requirements : tuple of str
         The requirements, as pip takes them.
     """
 
-    asked: tuple[str, ...]
+    requirements: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """The first package, and a digest of the requirements, the version of Python and its prefix."""
-        first = _PACKAGE.match(self.asked[0])
-        decisive = [*self.asked, platform.python_version(), sys.prefix]
+        first = _PACKAGE.match(self.requirements[0])
+        decisive = [*self.requirements, platform.python_version(), sys.prefix]
         digest = hashlib.sha256("\n".join(decisive).encode()).hexdigest()[:16]
         return f"{first.group().lower() if first else 'environment'}-{digest}"
 
@@ -109,15 +109,15 @@ class Environment:
         return "can be built", ""
 
 
-def environment_for(asked: tuple[str, ...]) -> Environment | None:
+def environment_for(requirements: tuple[str, ...]) -> Environment | None:
     """Return the environment for these requirements, in any order; None if there are none.
 
     Parameters
     ----------
-    asked : tuple of str
+    requirements : tuple of str
         Requirements as pip takes them; duplicates count once.
     """
-    return Environment(tuple(sorted(set(asked)))) if asked else None
+    return Environment(tuple(sorted(set(requirements)))) if requirements else None
 
 
 def describe_state(environment: Environment | None) -> str:
@@ -160,7 +160,7 @@ def host_packages() -> list[str]:
 class EnvironmentManifest:
     """The description of an environment, written when it is built."""
 
-    asked: tuple[str, ...]
+    requirements: tuple[str, ...]
     """The requirements."""
     packages: Mapping[str, str]
     """Versions of the requirements, of their dependencies, and of all other packages installed in the environment."""
@@ -177,7 +177,7 @@ def read_environment_manifest(folder: Path) -> EnvironmentManifest | None:
     try:
         content = json.loads((folder / MANIFEST).read_text())
         return EnvironmentManifest(
-            asked=tuple(content["asked"]),
+            requirements=tuple(content.get("requirements", content.get("asked"))),  # "asked" in old manifests
             packages=dict(content["packages"]),
             beneath=dict(content["beneath"]),
             prefix=str(content.get("prefix", "")),
@@ -264,8 +264,8 @@ def check_kept(name: str) -> None:
     known = {path.name.removesuffix(FAILED) for path in environments_root().glob("[!.]*")}
     if name not in known:
         near = nearest(name, sorted(known))
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise UnknownName(f"no environment {name!r} is kept; {hint}`harness env list` shows those that are")
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownName(f"no environment {name!r}. {hint}`harness env list` lists all.")
 
 
 def remove_environment(name: str) -> None:
@@ -398,7 +398,7 @@ def build_environment(
     if ready is not None:
         return ready
     remove_unfinished(environment.folder)
-    say(f"building an environment with {', '.join(environment.asked)}; this happens once")
+    say(f"building an environment with {', '.join(environment.requirements)}; this happens once")
     with work_folder(environments_root(), environment.name) as made:
         folder = made / environment.name
         _make(folder)
@@ -447,7 +447,7 @@ def _make(folder: Path) -> None:
         raise HarnessError(
             f"this Python cannot create a virtual environment: {error}",
             culprit="its environment",
-            next_step="install its venv and pip modules (on Debian python3-venv)",
+            next_step="Install its venv and pip modules (on Debian python3-venv).",
         ) from error
     # Python searches folders from a .pth file after the packages of the environment itself. `addsitedir` also reads the
     # .pth files in these folders, which editable installs need.
@@ -457,7 +457,7 @@ def _make(folder: Path) -> None:
 
 def _install(folder: Path, environment: Environment, say: Say, versions: Mapping[str, str]) -> None:
     """Install the requirements together with those of the harness, so that pip resolves conflicts between them."""
-    wanted = [*environment.asked, *host_requirements()]
+    wanted = [*environment.requirements, *host_requirements()]
     if versions:
         pins = folder / PINS
         pins.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()))
@@ -499,7 +499,7 @@ def _pip(folder: Path, wanted: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 def _failed(environment: Environment, lines: list[str]) -> HarnessError:
     """Return the error for a failed build, and write its reason to a file for `harness list`."""
-    problem = f"{find_culprit(lines) or ', '.join(environment.asked)} could not be installed"
+    problem = f"{find_culprit(lines) or ', '.join(environment.requirements)} could not be installed"
     last = lines[-LAST_LINES:]
     with contextlib.suppress(OSError):  # a failing report must not hide the error itself
         environment.failure_file.write_text("\n".join([problem, *last]) + "\n")
@@ -512,10 +512,10 @@ def _describe(folder: Path, environment: Environment) -> EnvironmentManifest:
     """Return the manifest of a new environment, with the versions of all packages."""
     own = packages_of(folder)
     path = [own, *host_packages()]
-    names = {*with_dependencies(environment.asked, path), *list_packages(own)}
+    names = {*with_dependencies(environment.requirements, path), *list_packages(own)}
     others = {*with_dependencies(host_requirements(), path)} - names
     return EnvironmentManifest(
-        asked=environment.asked,
+        requirements=environment.requirements,
         packages=find_versions(names, path),
         beneath=find_versions(others, path),
         prefix=sys.prefix,

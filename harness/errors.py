@@ -27,8 +27,8 @@ class HarnessError(Exception):
     --------
     >>> str(HarnessError("no column 'titel'", culprit="titles.csv", next_step="Columns: title, code."))
     "titles.csv: no column 'titel'. Columns: title, code."
-    >>> str(HarnessError("the learner is unknown", next_step="see `harness list learners`"))
-    'the learner is unknown: see `harness list learners`'
+    >>> str(HarnessError("nothing to draw", next_step="`harness run ... --curves` adds learning curves."))
+    'nothing to draw. `harness run ... --curves` adds learning curves.'
     """
 
     def __init__(self, trouble: str, *, culprit: str = "", next_step: str = "") -> None:
@@ -53,13 +53,24 @@ class HarnessError(Exception):
         return {"trouble": self.trouble, "culprit": self.culprit, "next_step": self.next_step}
 
     def about(self, culprit: str) -> Self:
-        """Return the error with this culprit; an error that already has a culprit is returned unchanged."""
+        """Return the error with this culprit; an error that already has a culprit is returned unchanged.
+
+        Parameters
+        ----------
+        culprit : str
+            The file, dataset, learner or key with the problem.
+        """
         if self.culprit:
             return self
         return self._with(culprit=culprit)
 
     def within(self, source: str) -> Self:
         """Return the error with `source` before its culprit, such as the file before the key.
+
+        Parameters
+        ----------
+        source : str
+            The place of the culprit.
 
         Examples
         --------
@@ -70,7 +81,13 @@ class HarnessError(Exception):
         return self._with(culprit=culprit)
 
     def adding(self, line: str) -> Self:
-        """Return the error with one more line at its end."""
+        """Return the error with one more line at its end.
+
+        Parameters
+        ----------
+        line : str
+            The line.
+        """
         if self.next_step:
             return self._with(next_step=f"{self.next_step}\n{line}")
         return self._with(trouble=f"{self.trouble}\n{line}")
@@ -137,7 +154,7 @@ class ContractError(Exception):
 
 
 def join_sentences(first: str, second: str) -> str:
-    """Join two parts of a message: as two sentences if the second starts with a capital, otherwise with a colon.
+    """Join two parts of a message: with a colon if the second starts with a lower-case letter, else as two sentences.
 
     Examples
     --------
@@ -150,7 +167,7 @@ def join_sentences(first: str, second: str) -> str:
         return first
     if first.endswith(("?", ".", "!")):
         return f"{first} {second[0].upper()}{second[1:]}"
-    return f"{first}. {second}" if second[0].isupper() else f"{first}: {second}"
+    return f"{first}: {second}" if second[0].islower() else f"{first}. {second}"
 
 
 NEXT_STEPS = {

@@ -123,14 +123,14 @@ def say(value: float, unit: str) -> str:
     return f"{value / scale:.{digits}f}{suffix}"
 
 
-def say_shortly(value: float, unit: str) -> str:
+def say_briefly(value: float, unit: str) -> str:
     """Return a round number, such as the value of an axis tick, without trailing zeros.
 
     Times of a second or more stay in seconds, because ticks are powers of ten: 100 s and not 1.66667 min.
 
     Examples
     --------
-    >>> say_shortly(100, "seconds"), say_shortly(0.001, "seconds"), say_shortly(10_000, "count")
+    >>> say_briefly(100, "seconds"), say_briefly(0.001, "seconds"), say_briefly(10_000, "count")
     ('100 s', '1 ms', '10k')
     """
     scale, suffix = scale_of(abs(value), unit)

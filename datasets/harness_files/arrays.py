@@ -101,9 +101,9 @@ def _read(path: str) -> Arrays:
 def _read_single(file: Path) -> Any:
     """Return the array of an .npy file; DataError if the file is shorter than its header declares."""
     with open(file, "rb") as stream:
-        declared, there = _declared_bytes(stream), file.stat().st_size
-    if declared > there:
-        raise DataError(f"{file} is refused: its header declares {declared:,} bytes, and {there:,} are there")
+        declared, actual = _declared_bytes(stream), file.stat().st_size
+    if declared > actual:
+        raise DataError(f"{file} is refused: its header declares {declared:,} bytes, and it has {actual:,}")
     return np.load(file, allow_pickle=False)
 
 
@@ -121,7 +121,7 @@ def _check_sizes(file: Path) -> None:
             if declared > member.file_size:
                 raise DataError(
                     f"{file} is refused: its array {member.filename!r} declares {declared:,} bytes, "
-                    f"and {member.file_size:,} are there"
+                    f"and it has {member.file_size:,}"
                 )
 
 
@@ -145,7 +145,7 @@ def _has_pieces(arrays: Arrays, prefix: str) -> bool:
 def _matrix(arrays: Arrays, name: str, path: str) -> csr_array:
     """Return a matrix by its name: dense, as parts `name_data`..., or, for X, as the parts that save_npz writes."""
     if name in arrays:
-        return _from_whole(arrays[name], name, path)
+        return _from_dense(arrays[name], name, path)
     if _has_pieces(arrays, f"{name}_"):
         return _from_pieces(arrays, f"{name}_", name, path)
     if name == "X" and _has_pieces(arrays, ""):
@@ -153,11 +153,11 @@ def _matrix(arrays: Arrays, name: str, path: str) -> csr_array:
     raise DataError(f"{path} holds {', '.join(arrays) or 'nothing'}, and no {name}: {EXPECTED}")
 
 
-def _from_whole(whole: Any, name: str, path: str) -> csr_array:
-    is_numbers = np.issubdtype(whole.dtype, np.number) or whole.dtype == np.bool_
-    if whole.ndim != 2 or not is_numbers:
-        raise DataError(f"{path}: {name} is {whole.dtype} of shape {whole.shape}, expected numbers, rows x features")
-    return csr_array(whole.astype(np.float32))
+def _from_dense(matrix: Any, name: str, path: str) -> csr_array:
+    is_numbers = np.issubdtype(matrix.dtype, np.number) or matrix.dtype == np.bool_
+    if matrix.ndim != 2 or not is_numbers:
+        raise DataError(f"{path}: {name} is {matrix.dtype} of shape {matrix.shape}, expected numbers, rows x features")
+    return csr_array(matrix.astype(np.float32))
 
 
 def _from_pieces(arrays: Arrays, prefix: str, name: str, path: str) -> csr_array:
@@ -251,7 +251,7 @@ def _label_rows(y: Any, class_names: Sequence[Any] | None, path: str) -> LabelRo
 def _values_in_matrix(y: Any, path: str) -> Iterator[Sequence[Any]]:
     """Yield the non-zero columns of each row."""
     if y.shape[1] == 1:
-        raise DataError(f"{path}: y has a single column, expected one dimension, or a column for each of the classes")
+        raise DataError(f"{path}: y has a single column, expected one dimension or a column for each class")
     indicator = csr_array(y)
     for row in range(indicator.shape[0]):
         yield indicator.indices[indicator.indptr[row] : indicator.indptr[row + 1]]

@@ -172,19 +172,19 @@ def find_commit(name: str, revision: str | None) -> str:
         return str(hub.HfApi().dataset_info(name, revision=revision, timeout=30).sha)
     except hub.errors.GatedRepoError:
         raise DataError(
-            f"{name!r} is gated", next_step=f"accept its terms at {_page(name)}, then `hf auth login`"
+            f"{name!r} is gated", next_step=f"Accept its terms at {_page(name)}, then run `hf auth login`."
         ) from None
     except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError):
-        raise DataError(missing, next_step=f"look it up at {_page('')}, or `hf auth login`") from None
+        raise DataError(missing, next_step=f"Look it up at {_page('')}, or run `hf auth login`.") from None
     except hub.errors.RevisionNotFoundError:
-        raise DataError(f"{name!r} has no revision {revision!r}", next_step=f"see {_page(name)}/commits") from None
+        raise DataError(f"{name!r} has no revision {revision!r}", next_step=f"See {_page(name)}/commits.") from None
     except Exception as error:  # the client has a separate type for each failure of network, proxy or Hub
         kept = _newest_kept(name) if revision is None else ""
         if kept:
             return kept
         raise DataError(
             f"{_page(name)} does not answer ({type(error).__name__}: {error})",
-            next_step="try again when there is a net; HF_ENDPOINT names a mirror",
+            next_step="Try again with a network connection. HF_ENDPOINT names a mirror.",
         ) from error
 
 
@@ -209,7 +209,9 @@ def _client(module: str) -> Any:
     try:
         return __import__(module)
     except ImportError:
-        raise DataError("data of the Hub needs its client", next_step="pip install 'manyclass-harness[hf]'") from None
+        raise DataError(
+            "data of the Hub needs its client", next_step="Run `pip install 'manyclass-harness[hf]'`."
+        ) from None
 
 
 # -- content ----------------------------------------------------------------------------------------------------------
@@ -240,7 +242,7 @@ def _open(path: str, config: str | None, split: str | None, revision: str | None
         cause = error.__cause__ or error
         raise DataError(
             f"the client of the Hub cannot read {path!r} ({type(cause).__name__}: {cause})",
-            next_step=f"see {_page(path)}, or download its files and give them to --data",
+            next_step=f"See {_page(path)}, or download its files and give them to --data.",
         ) from error
     parts = _choose_parts(path, splits, split)
     tables = [nullcontext(_table(f"hf:{path}", names, splits)) for names in parts]
@@ -256,13 +258,15 @@ def _choose_config(client: Any, path: str, config: str | None, commit: str) -> s
     """Return the requested configuration, or the only one, or the default one of its owner."""
     known = client.get_dataset_config_names(path, revision=commit)
     if config is not None and config not in known:
-        raise DataError(f"{path!r} has no configuration {config!r}", next_step=f"config= is one of {_listed(known)}")
+        raise DataError(
+            f"{path!r} has no configuration {config!r}", next_step=f"Set config= to one of {_listed(known)}."
+        )
     default = client.get_dataset_default_config_name(path, revision=commit)
     chosen = config or default
     if chosen is None:
         raise DataError(
             f"{path!r} has {len(known)} configurations",
-            next_step=f'choose one, as in --data "hf:{path}(config={known[0]})": {_listed(known)}',
+            next_step=f'Choose one, as in --data "hf:{path}(config={known[0]})": {_listed(known)}.',
         )
     return str(chosen)
 
@@ -273,7 +277,9 @@ def _choose_parts(path: str, splits: Mapping[str, Any], requested: str | None) -
         names = [name.strip() for name in requested.split("+")]
         for name in names:
             if name not in splits:
-                raise DataError(f"{path!r} has no split {name!r}", next_step=f"split= is of {_listed(list(splits))}")
+                raise DataError(
+                    f"{path!r} has no split {name!r}", next_step=f"Set split= to one of {_listed(list(splits))}."
+                )
     else:
         names = list(splits)
     tests = [name for name in names if PARTS.get(name) == "test"]

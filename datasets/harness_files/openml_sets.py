@@ -177,7 +177,7 @@ class _Given:
         if requested is None and len(self.targets) > 1:
             raise DataError(
                 f"{self.name} has several targets: {', '.join(self.targets)}",
-                next_step=f'choose one, as in --data "{self.name}(label={self.targets[0]})"',
+                next_step=f'Choose one, as in --data "{self.name}(label={self.targets[0]})".',
             )
         return requested if requested is not None else next(iter(self.targets), None)
 
@@ -218,13 +218,13 @@ def _fetch(path: str | int) -> _Given:
     if not str(path).isdecimal():
         raise DataError(
             f"openml:{path}: expected the number of a dataset, as in openml:61",
-            next_step="look it up at https://www.openml.org/search?type=data",
+            next_step="Look it up at https://www.openml.org/search?type=data.",
         )
     try:
         import openml  # noqa: PLC0415 (an extra that may be missing)
     except ImportError:
         raise DataError(
-            "data of OpenML needs its client", next_step="pip install 'manyclass-harness[openml]'"
+            "data of OpenML needs its client", next_step="Run `pip install 'manyclass-harness[openml]'`."
         ) from None
     os.environ[openml.config.OPENML_SKIP_PARQUET_ENV_VAR] = "true"  # the server's checksum is that of the ARFF file
     description = _describe(openml, int(path))
@@ -244,17 +244,17 @@ def _describe(openml: Any, number: int) -> Any:
         return openml.datasets.get_dataset(number, download_data=True)
     except errors.OpenMLHashException as error:
         raise DataError(
-            f"the downloaded file does not match the server's checksum: {error}", next_step="try again"
+            f"the downloaded file does not match the server's checksum: {error}", next_step="Try again."
         ) from error
     except (errors.OpenMLServerNoResult, errors.OpenMLPrivateDatasetError) as error:
         raise DataError(
             f"OpenML has no dataset {number}, or it is private ({error})",
-            next_step="look it up at https://www.openml.org/search?type=data",
+            next_step="Look it up at https://www.openml.org/search?type=data.",
         ) from error
     except (errors.OpenMLServerError, OSError) as error:
         raise DataError(
             f"{openml.config.server} does not answer ({error})",
-            next_step="try again when there is a net; `server=` in the client's configuration names another server",
+            next_step="Try again with a network connection, or set `server=` in the client's configuration.",
         ) from error
 
 

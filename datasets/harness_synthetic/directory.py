@@ -24,8 +24,8 @@ from harness_synthetic.draws import (
     Whole,
     as_dataset,
     below,
+    check_integers,
     check_number,
-    check_whole,
     class_tree,
     guide,
     hashed,
@@ -148,7 +148,7 @@ def make_directory(
 
 def _check(**given: int) -> None:
     counts = dict.fromkeys(("rows", "features", "words"), (1, LARGEST))
-    check_whole(NAME, given, {**counts, "classes": (2, LARGEST), "depth": (2, 8), "seed": (0, 2**32 - 1)})
+    check_integers(NAME, given, {**counts, "classes": (2, LARGEST), "depth": (2, 8), "seed": (0, 2**32 - 1)})
     if given["rows"] < 2 * given["classes"]:
         allowed = f"at least two for each of the {given['classes']} classes"
         raise not_allowed(NAME, f"rows={given['rows']}", allowed)

@@ -161,7 +161,7 @@ def not_allowed(name: str, found: str, allowed: str) -> DataError:
     return DataError(f"{found}; allowed: {allowed}", culprit=f"dataset {name!r}")
 
 
-def check_whole(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[int, int]]) -> None:
+def check_integers(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[int, int]]) -> None:
     """Raise DataError for the first parameter that is not an integer within its limits.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from harness import Dataset
-from harness_synthetic.draws import check_number, check_whole, not_allowed, raw
+from harness_synthetic.draws import check_integers, check_number, not_allowed, raw
 from harness_synthetic.normals import Reals, normals
 
 BLOCK_VALUES = 2**22
@@ -48,7 +48,7 @@ def make_gaussians(
     """
     given = {"rows": rows, "classes": classes, "features": features, "seed": seed}
     limits = {"rows": (2, 2**26), "classes": (2, 2**20), "features": (1, 2**16), "seed": (0, 2**32 - 1)}
-    check_whole("gaussians", given, limits)
+    check_integers("gaussians", given, limits)
     check_number("gaussians", {"noise": noise}, {"noise": (0, 100)})
     if rows < classes:
         raise not_allowed("gaussians", f"rows={rows}", f"at least one for each of the {classes} classes")

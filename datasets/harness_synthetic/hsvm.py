@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
-from harness_synthetic.draws import check_number, check_whole, not_allowed
+from harness_synthetic.draws import check_integers, check_number, not_allowed
 from harness_synthetic.normals import Reals, normals, on_grid
 
 NAME = "hsvm-synthetic"
@@ -154,11 +154,11 @@ def _paths(children: int, level: int) -> tuple[str, ...]:
 
 
 def _check(given: Mapping[str, float]) -> None:
-    check_whole(NAME, given, {"children": (2, MOST_CLASSES), "depth": (1, 16)})
+    check_integers(NAME, given, {"children": (2, MOST_CLASSES), "depth": (1, 16)})
     classes = int(given["children"]) ** int(given["depth"])
     if classes > MOST_CLASSES:
         found = f"children={given['children']}, depth={given['depth']} make {classes:,} classes"
         raise not_allowed(NAME, found, f"at most {MOST_CLASSES:,}")
     counts = dict.fromkeys(("n_train", "n_test"), (1, 2**26))
-    check_whole(NAME, given, {**counts, "features": (2, 1000), "seed": (0, 2**32 - 1)})
+    check_integers(NAME, given, {**counts, "features": (2, 1000), "seed": (0, 2**32 - 1)})
     check_number(NAME, given, {"rho": (0, 8), "scale": (0.001, 16), "decay": (0, 1)})  # the grid is exact for these

@@ -15,8 +15,8 @@ from harness_synthetic.draws import (
     LARGEST,
     Whole,
     below,
+    check_integers,
     check_number,
-    check_whole,
     class_tree,
     not_allowed,
     pick,
@@ -88,8 +88,8 @@ def make_topics(
 def _check(**given: float) -> None:
     counts = dict.fromkeys(("classes", "features", "words"), (1, LARGEST))
     limits = {"rows": (4, LARGEST), **counts, "seed": (0, 2**32 - 1)}
-    check_whole("topics", given, limits | {"classes": (2, LARGEST)})
-    check_whole("topics", given, {"labels": (1, int(given["classes"]))})
+    check_integers("topics", given, limits | {"classes": (2, LARGEST)})
+    check_integers("topics", given, {"labels": (1, int(given["classes"]))})
     check_number("topics", given, {"noise": (0, 1)})
     if given["rows"] < 2 * given["classes"]:
         allowed = f"at least two for each of the {given['classes']} classes"

@@ -62,7 +62,9 @@ def make_zipf(
     """
     given = {"rows": rows, "classes": classes, "features": features, "words": words, "depth": depth, "seed": seed}
     counts = dict.fromkeys(("rows", "features", "words"), (1, draws.LARGEST))
-    draws.check_whole("zipf", given, {**counts, "classes": (2, draws.LARGEST), "depth": (1, 8), "seed": (0, 2**32 - 1)})
+    draws.check_integers(
+        "zipf", given, {**counts, "classes": (2, draws.LARGEST), "depth": (1, 8), "seed": (0, 2**32 - 1)}
+    )
     draws.check_number("zipf", {"noise": noise}, {"noise": (0, 1)})
     if rows < classes:
         raise draws.not_allowed("zipf", f"rows={rows}", f"at least one for each of the {classes} classes")

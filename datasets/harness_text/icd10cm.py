@@ -198,17 +198,17 @@ def _not_installed() -> MissingData:
     return MissingData(
         f"the distribution {DISTRIBUTION}, which carries the data, is not installed in this environment",
         culprit=CULPRIT,
-        next_step=f"`{command}` brings it",
+        next_step=f"`{command}` installs it.",
         command=command,
     )
 
 
 def _other_data(path: Path, listed: TabularList) -> DataError:
     return DataError(
-        f"{DISTRIBUTION} {_version()} is installed, whose {path.name} contains other data ({listed.summary}); "
+        f"{path.name} of the installed {DISTRIBUTION} {_version()} contains other data ({listed.summary}); "
         f"expected the data of release {RELEASE}",
         culprit=CULPRIT,
-        next_step=f"`pip install --force-reinstall {DISTRIBUTION}=={RELEASE}`",
+        next_step=f"Run `pip install --force-reinstall {DISTRIBUTION}=={RELEASE}`.",
     )
 
 
@@ -216,5 +216,5 @@ def _unknown_shape(path: Path, reason: str) -> DataError:
     return DataError(
         f"{path} is not in a shape this reader knows: {reason}",
         culprit=CULPRIT,
-        next_step=f"`pip install --force-reinstall {DISTRIBUTION}=={RELEASE}`",
+        next_step=f"Run `pip install --force-reinstall {DISTRIBUTION}=={RELEASE}`.",
     )

@@ -155,7 +155,7 @@ def read_messages(source: str | None) -> list[Message]:
             messages.append(Message(part == "test", group, name, content.decode("latin-1")))
     places = {(message.tested, message.group, message.name) for message in messages}
     if len(places) < len(messages):
-        raise RAW.error("a message is there twice", "give the archive, its folders or the cache")
+        raise RAW.error("a message is there twice", "Give the archive, its folders or the cache.")
     return sorted(messages)
 
 
@@ -234,5 +234,5 @@ def read_cache(content: bytes, *, name: str) -> Iterator[tuple[bool, str, str, s
         raise DataError(
             f"{name} cannot be read ({type(error).__name__}: {error})",
             culprit="dataset 'newsgroups'",
-            next_step="expected the file 20news-bydate_py3.pkz that sklearn.datasets.fetch_20newsgroups keeps",
+            next_step="Expected the file 20news-bydate_py3.pkz that sklearn.datasets.fetch_20newsgroups keeps.",
         ) from error

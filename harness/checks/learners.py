@@ -68,7 +68,7 @@ def check_has_get_params_and_set_params(subject: Subject) -> None:
     require(repr(before) == repr(after), f"set_params(**get_params()) changed the parameters: {before} -> {after}")
 
 
-def check_ranks_in_the_promised_shape(subject: Subject) -> None:
+def check_ranks_in_the_required_shape(subject: Subject) -> None:
     """`rank(X, k)` returns k columns for any k, since metrics such as R5 read them by position."""
     problem = subject.problem()
     learner = subject.fitted(problem)
@@ -93,7 +93,7 @@ def check_predicts_what_it_ranks_first(subject: Subject) -> None:
     require(differ.size == 0, f"predict and the first rank differ in {rows}, first in row {differ[:1]}")
 
 
-def check_leaves_its_input_alone(subject: Subject) -> None:
+def check_does_not_change_its_input(subject: Subject) -> None:
     """`fit` and ranking do not change X or y, which belong to the caller."""
     problem = subject.problem()
     before = checksum(problem.X), checksum(problem.y)
@@ -103,7 +103,7 @@ def check_leaves_its_input_alone(subject: Subject) -> None:
     require(before[0] == checksum(problem.X), "ranking changed X: work on a copy")
 
 
-def check_gives_the_same_for_the_same_seed(subject: Subject) -> None:
+def check_is_reproducible(subject: Subject) -> None:
     """Two fits with the same `random_state` return the same ranks, since results must be repeatable."""
     if not subject.spec.deterministic:
         raise NotApplicable("declared as not deterministic")
@@ -141,7 +141,7 @@ def _difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> float:
     return float((first != second).mean())
 
 
-def check_ranks_only_classes_it_has_seen(subject: Subject) -> None:
+def check_ranks_only_training_classes(subject: Subject) -> None:
     """Ranks never include a class without training rows, which a split may produce."""
     problem = subject.problem()
     without = problem.labelled(np.where(problem.y == 2, 0, problem.y))
@@ -156,7 +156,7 @@ def check_takes_an_empty_row(subject: Subject) -> None:
     ranks_by(learner, problem.X[-1:])
 
 
-def check_takes_several_labels_if_it_says_so(subject: Subject) -> None:
+def check_takes_several_labels_if_declared(subject: Subject) -> None:
     """A learner that declares `multilabel` fits rows with two labels, since it gets such data."""
     if "multilabel" not in subject.spec.supports:
         raise NotApplicable("takes one label a row")
@@ -264,10 +264,10 @@ def check_takes_labels_of_any_kind(subject: Subject) -> None:
         learner = subject.fitted(problem.labelled(names[problem.y]))
         require(np.array_equal(learner.classes_, names), f"classes_ is {learner.classes_!r}, expected {names!r}")
         accuracy = float((np.asarray(learner.predict(problem.X)) == names[problem.y]).mean())
-        require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} with class names such as {names[0]!r}")
+        require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} with class names such as {names.tolist()[0]!r}")
 
 
-def check_survives_sklearns_clone(subject: Subject) -> None:
+def check_can_be_cloned(subject: Subject) -> None:
     """`sklearn.base.clone` returns an unfitted copy with the same parameters, as wrappers and tuning need."""
     learner = subject.fitted(subject.problem())
     if own_parameters(learner) is None:
@@ -299,7 +299,7 @@ def check_learns_in_batches(subject: Subject) -> None:
     require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} on an easy problem of {N_CLASSES} classes, in batches")
 
 
-def check_goes_on_from_what_fit_learned(subject: Subject) -> None:
+def check_continues_after_fit(subject: Subject) -> None:
     """`partial_fit` after `fit` continues the training, since `harness update` adds rows to a model."""
     problem = subject.problem()
     learner = subject.fitted(problem)

@@ -75,7 +75,7 @@ def _home_of(target: str) -> Path | None:
     return path.parent if path.name == "__init__.py" else path
 
 
-def whole_traceback(error: BaseException) -> str:
+def complete_traceback(error: BaseException) -> str:
     """Return the traceback as Python prints it. Only the end of a very long traceback is kept."""
     return "".join(traceback.format_exception(error))[-LONGEST_TRACEBACK:]
 
@@ -154,7 +154,7 @@ def _run(check: Check, spec: CheckedSpec) -> CheckEnd:
 
 
 def _failed(error: Exception, reason: str, spec: CheckedSpec) -> CheckEnd:
-    return CheckEnd("failed", reason, _line_of_error(error, spec), whole_traceback(error))
+    return CheckEnd("failed", reason, _line_of_error(error, spec), complete_traceback(error))
 
 
 def _line_of_error(error: BaseException, spec: CheckedSpec) -> str:

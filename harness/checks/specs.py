@@ -46,7 +46,7 @@ def _load(spec: DatasetSpec) -> Dataset:
     return data  # type: ignore[no-any-return]  # required above
 
 
-def check_loads_and_is_sound(spec: DatasetSpec) -> None:
+def check_loads_valid_data(spec: DatasetSpec) -> None:
     """The loader returns finite values, labels in range and a sound taxonomy, since learners rely on them."""
     checked(spec.name, _load(spec))
 
@@ -75,7 +75,7 @@ def check_stamp_is_stable(spec: DatasetSpec) -> None:
     require(isinstance(first, str) and first == second, f"stamp returned {first!r}, then {second!r}")
 
 
-def check_names_its_classes_apart(spec: DatasetSpec) -> None:
+def check_has_unique_class_names(spec: DatasetSpec) -> None:
     """Class names are unique, since predictions are shown by class name."""
     names = _load(spec).class_names
     require(len(set(names)) == len(names), "two classes have the same name")
@@ -120,7 +120,7 @@ def _transformed(spec: RepresentationSpec, rows: Any) -> csr_array:
     return csr_array(_fitted(spec, rows).transform(rows))
 
 
-def check_gives_a_row_of_numbers_for_each_row(spec: RepresentationSpec) -> None:
+def check_returns_a_row_of_numbers_for_each_row(spec: RepresentationSpec) -> None:
     """`transform` returns finite numbers in as many rows and columns as in training, since learners need them."""
     rows = _rows(spec)
     fitted = _fitted(spec, rows)
@@ -135,13 +135,13 @@ def check_gives_a_row_of_numbers_for_each_row(spec: RepresentationSpec) -> None:
         require(bool((all_rows.data >= 0).all()), "a count is negative: declare gives='vectors'")
 
 
-def check_gives_the_same_twice(spec: RepresentationSpec) -> None:
+def check_is_reproducible(spec: RepresentationSpec) -> None:
     """Two fits on the same rows lead to the same output, since results must be repeatable."""
     first, second = _transformed(spec, _rows(spec)), _transformed(spec, _rows(spec))
     require(checksum(first) == checksum(second), "two fits on the same rows differ: seed every random choice")
 
 
-def check_leaves_its_input_alone(spec: RepresentationSpec) -> None:
+def check_does_not_change_its_input(spec: RepresentationSpec) -> None:
     """`fit` and `transform` do not change their input, which belongs to the caller."""
     rows = _rows(spec)
     before = rows.copy()
@@ -150,7 +150,7 @@ def check_leaves_its_input_alone(spec: RepresentationSpec) -> None:
     require(same, "fit or transform changed its input: work on a copy")
 
 
-def check_survives_sklearns_clone(spec: RepresentationSpec) -> None:
+def check_can_be_cloned(spec: RepresentationSpec) -> None:
     """`sklearn.base.clone` can copy the transformer, as pipelines and tuning do."""
     try:
         clone(_fitted(spec, _rows(spec)))
@@ -208,10 +208,10 @@ def _is_number(value: Any) -> bool:
 def _alike(first: Any, second: Any) -> bool:
     if _is_number(first) and _is_number(second):
         return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
-    return repr(first) == repr(second)  # check_gives_a_number_or_none reports wrong types
+    return repr(first) == repr(second)  # check_returns_a_number_or_none reports wrong types
 
 
-def check_gives_a_number_or_none(spec: MetricSpec) -> None:
+def check_returns_a_number_or_none(spec: MetricSpec) -> None:
     """The metric returns a finite number or None, since tables average its values."""
     for outcome in _outcomes():
         value = _value(spec, outcome)
@@ -236,7 +236,7 @@ def check_does_not_depend_on_the_order_of_rows(spec: MetricSpec) -> None:
         require(_alike(first, second), f"shuffling the rows changed {first} to {second}")
 
 
-def check_needs_no_more_ranks_than_it_says(spec: MetricSpec) -> None:
+def check_needs_no_more_ranks_than_declared(spec: MetricSpec) -> None:
     """The metric reads no ranks beyond its `depth`, since a trial may compute only this number."""
     for outcome in _outcomes():
         cut = replace(outcome, ranks=outcome.ranks[:, : max(spec.depth, 1)])
@@ -269,7 +269,7 @@ def check_its_file_is_an_experiment(spec: ExperimentSpec) -> None:
     _experiment(spec)
 
 
-def check_everything_that_it_names_is_there(spec: ExperimentSpec) -> None:
+def check_names_are_registered(spec: ExperimentSpec) -> None:
     """All learners, datasets and metrics that the file names are installed, so that a run can start."""
     resolve(_experiment(spec), discover())
 

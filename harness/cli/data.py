@@ -26,10 +26,10 @@ from harness.data.inventory import (
     ClassSize,
     DataProfile,
     Repeats,
+    available_names,
     belongings,
     bytes_of,
     default_form,
-    names_at_hand,
     profile_of,
     state_of,
 )
@@ -72,37 +72,37 @@ def show_spec(entry: Entry[DatasetSpec]) -> None:
     spec = entry.spec
     raw_files = raw_folder(spec.name)
     manifest = read_raw_manifest(raw_files)
-    _say("name", spec.name)
-    _say("summary", spec.summary)
-    _say("from", f"{entry.origin.plugin} of {entry.origin}")
-    _say("state", f"{state_of(spec)}, {show_bytes(bytes_of(spec.name))} in the data home")
-    _say("licence", spec.licence)
-    _say("citation", spec.citation)
-    _say("source", spec.obtain)
+    _print_fact("name", spec.name)
+    _print_fact("summary", spec.summary)
+    _print_fact("from", f"{entry.origin.plugin} of {entry.origin}")
+    _print_fact("state", f"{state_of(spec)}, {show_bytes(bytes_of(spec.name))} in the data home")
+    _print_fact("licence", spec.licence)
+    _print_fact("citation", spec.citation)
+    _print_fact("source", spec.obtain)
     for file in spec.files:
-        _say("file", f"{file.name} (SHA-256 {file.sha256 or 'not known'})")
+        _print_fact("file", f"{file.name} (SHA-256 {file.sha256 or 'not known'})")
         for url in file.urls:
-            _say("", f"at {url}")
+            _print_fact("", f"at {url}")
     if manifest is not None:
-        _say("raw files", str(raw_files))
+        _print_fact("raw files", str(raw_files))
         for raw in manifest.files[:20]:
-            _say("", f"{raw.file}, {raw.bytes:,} bytes, {raw.sha256}, {raw.origin}, {raw.when}")
+            _print_fact("", f"{raw.file}, {raw.bytes:,} bytes, {raw.sha256}, {raw.origin}, {raw.when}")
         if len(manifest.files) > 20:
-            _say("", f"and {len(manifest.files) - 20:,} more")
+            _print_fact("", f"and {len(manifest.files) - 20:,} more")
         for difference in manifest.differences:
-            _say("accepted", difference)
+            _print_fact("accepted", difference)
 
 
 def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
     """Print the measured size of a dataset beside the described one."""
     if header is None:
-        _say("described as", ", ".join(f"{fact:,} {name}" for name, fact in facts.items()))
-        _say("parsed", "no; use --parse")
+        _print_fact("described as", ", ".join(f"{fact:,} {name}" for name, fact in facts.items()))
+        _print_fact("parsed", "no; use --parse")
         return
-    _say("parsed", header.folder)
-    _say("fingerprint", header.fingerprint)
-    _say("revision", header.revision)
-    _say("found", header.found)
+    _print_fact("parsed", header.folder)
+    _print_fact("fingerprint", header.fingerprint)
+    _print_fact("revision", header.revision)
+    _print_fact("found", header.found)
     for name in COUNTS:
         value = getattr(header, name)
         if value is None and name not in facts:
@@ -110,40 +110,43 @@ def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
         shown = "none" if value is None else f"{value:,}"
         if name in facts:
             shown += f" (described as {facts[name]:,})"
-        _say(name.replace("_", " "), shown)
-    _say("multi-label", "yes" if header.multilabel else "no")
+        _print_fact(name.replace("_", " "), shown)
+    _print_fact("multi-label", "yes" if header.multilabel else "no")
     for name, (train, test) in header.splits.items():
-        _say("split", f"{name}: {train:,} + {test:,}")
+        _print_fact("split", f"{name}: {train:,} + {test:,}")
 
 
 def show_profile(profile: DataProfile) -> None:
     """Print class sizes, repeated texts, lengths and the taxonomy of a dataset."""
-    _say("classes of 1", f"{profile.singletons:,} (a single row cannot be in both training and test set)")
-    _say(f"of 2 to {FEW - 1}", f"{profile.near_empty:,} classes")
+    _print_fact("classes of 1", f"{profile.singletons:,} (a single row cannot be in both training and test set)")
+    _print_fact(f"of 2 to {FEW - 1}", f"{profile.near_empty:,} classes")
     for which in ("smallest", "largest"):
         size: ClassSize = getattr(profile, which)
-        _say(which, f"{in_a_line(size.name, 60)}, {counted(size.rows, 'row')}")
+        _print_fact(which, f"{in_a_line(size.name, 60)}, {counted(size.rows, 'row')}")
     if profile.unlabelled:
-        _say("unlabelled", counted(profile.unlabelled, "row"))
-    _say("empty or blank", counted(profile.empty, "row"))
+        _print_fact("unlabelled", counted(profile.unlabelled, "row"))
+    _print_fact("empty or blank", counted(profile.empty, "row"))
     if profile.repeats is not None:
         _show_repeats(profile.repeats, profile.rows)
     quantiles = [f"{share:.0%} {length:,.0f}" for share, length in profile.lengths]
-    _say("length", f"{profile.length_unit} a row, quantiles: {', '.join(quantiles)}")
+    _print_fact("length", f"{profile.length_unit} a row, quantiles: {', '.join(quantiles)}")
     if profile.taxonomy_nodes is not None:
-        _say("taxonomy", f"{profile.taxonomy_nodes:,} nodes, depth {profile.taxonomy_depth}")
+        several = (
+            f", {counted(profile.several_parents, 'node')} with several parents" if profile.several_parents else ""
+        )
+        _print_fact("taxonomy", f"{profile.taxonomy_nodes:,} nodes, depth {profile.taxonomy_depth}{several}")
 
 
 def _show_repeats(repeats: Repeats, rows: int) -> None:
-    _say(
+    _print_fact(
         "repeated texts",
         f"{counted(repeats.rows, 'row')} ({repeats.rows / rows:.1%}) repeat the text of an earlier row",
     )
-    _say("conflicting", f"{counted(repeats.conflicting, 'row')} have the text of another row and other labels")
-    _say("highest R1", f"{repeats.highest_r1:.4f} possible, since equal texts get equal predictions")
+    _print_fact("conflicting", f"{counted(repeats.conflicting, 'row')} have the text of another row and other labels")
+    _print_fact("highest R1", f"{repeats.highest_r1:.4f} possible, since equal texts get equal predictions")
 
 
-def _say(key: str, value: str) -> None:
+def _print_fact(key: str, value: str) -> None:
     if not value:
         return
     lines = wrap_lines([value], reader_width() - KEY_WIDTH)
@@ -359,11 +362,11 @@ def clear(
 ) -> None:
     """Remove datasets from the data home, by default all. Files outside are never removed."""
     catalog = session.catalog
-    at_hand = names_at_hand(entry.spec.name for entry in catalog.datasets)
-    for name in set(names) - set(at_hand):
+    available = available_names(entry.spec.name for entry in catalog.datasets)
+    for name in set(names) - set(available):
         catalog.dataset(name)  # an unknown name is an error; a dataset without files is not
     both = only_parsed == only_raw
-    paths = belongings(names or at_hand, raw=only_raw or both, parsed=only_parsed or both)
+    paths = belongings(names or available, raw=only_raw or both, parsed=only_parsed or both)
     if not paths:
         click.echo(f"nothing to remove in {data_home()}")
         return
@@ -382,7 +385,7 @@ class EnvironmentLine:
 
     name: str
     state: str
-    asked: tuple[str, ...]
+    requirements: tuple[str, ...]
     learners: tuple[str, ...]
     n_bytes: int = 0
 
@@ -393,18 +396,22 @@ def describe_environments(session: Session) -> list[EnvironmentLine]:
     for entry in session.catalog.learners:
         environment = environment_for(entry.spec.environment)
         if environment is not None:
-            users.setdefault(environment.asked, []).append(entry.spec.name)
+            users.setdefault(environment.requirements, []).append(entry.spec.name)
     kept = {one.name: one for one in list_environments()}
     lines = []
-    for asked, names in sorted(users.items()):
-        environment = environment_for(asked)
+    for requirements, names in sorted(users.items()):
+        environment = environment_for(requirements)
         assert environment is not None
         found = kept.pop(environment.name, None)
         n_bytes = found.n_bytes if found else 0
-        line = EnvironmentLine(environment.name, describe_state(environment), asked, tuple(sorted(names)), n_bytes)
+        line = EnvironmentLine(
+            environment.name, describe_state(environment), requirements, tuple(sorted(names)), n_bytes
+        )
         lines.append(line)
     for name, other in kept.items():
-        lines.append(EnvironmentLine(name, _describe_unused(other.manifest), other.manifest.asked, (), other.n_bytes))
+        lines.append(
+            EnvironmentLine(name, _describe_unused(other.manifest), other.manifest.requirements, (), other.n_bytes)
+        )
     return lines
 
 
@@ -542,7 +549,7 @@ def list_env(as_json: bool, session: Session, debug: bool) -> None:
         row = {
             "environment": line.name,
             "state": line.state,
-            "packages": ", ".join(line.asked),
+            "packages": ", ".join(line.requirements),
             "learners": ", ".join(line.learners),
             "bytes": show_bytes(line.n_bytes) if line.n_bytes else "",
         }

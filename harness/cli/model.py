@@ -383,7 +383,7 @@ def serve(
         raise HarnessError(
             f"{error.name} is not installed",
             culprit="harness serve",
-            next_step='pip install "manyclass-harness[serve]"',
+            next_step='Run `pip install "manyclass-harness[serve]"`.',
         ) from None
     find_modules_of(session)
     settings = ServeSettings(str(model), host, port, workers, token or "", trust=trust)

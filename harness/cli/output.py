@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from harness.results.results import Results
 
 Stream = TypeVar("Stream", bound=io.TextIOWrapper)
-MOST_SENTENCES = 10
-"""Sentences of the answer that are printed before a table: those of five datasets."""
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -185,9 +183,9 @@ FAILED_TRIALS = 1
 
 
 def show_answer(results: Results) -> None:
-    """Print which learners to take; nothing where there are many datasets, which the table orders better."""
+    """Print which learners to take; nothing if only one learner ran."""
     sentences = results.answer()
-    if not sentences or len(sentences) > MOST_SENTENCES:
+    if not sentences:
         return
     for line in wrap_lines(sentences):
         click.echo(line)

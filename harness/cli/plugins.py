@@ -218,15 +218,15 @@ def check(name: str, timeout: str, within: str, as_json: bool, session: Session,
     results = run_checks(checked, session, seconds, all_seconds, choose_progress(True, session))
     if as_json:
         rows = [_as_plain(result) for result in results]
-        whole = {"kind": checked.kind, "name": name, "origin": str(checked.entry.origin), "checks": rows}
-        click.echo(json.dumps(whole, indent=2))
+        complete = {"kind": checked.kind, "name": name, "origin": str(checked.entry.origin), "checks": rows}
+        click.echo(json.dumps(complete, indent=2))
         return 1 if any(row["result"] == WORDS["failed"] for row in rows) else 0
     click.echo(f"{checked.kind} {name} ({checked.entry.origin})\n")
     click.echo("\n".join(_row("result", "check", "what and why")))
     counts: Counter[str] = Counter()
     for result in results:
         counts[_word(result)] += 1
-        click.echo("\n".join(_describe_check(result, whole=debug)))
+        click.echo("\n".join(_describe_check(result, complete=debug)))
     click.echo("\n" + ", ".join(f"{count} {word}" for word, count in counts.items()))
     return 1 if counts[WORDS["failed"]] else 0
 
@@ -261,8 +261,8 @@ def _row(word: str, check: str, why: str) -> list[str]:
     return lines
 
 
-def _describe_check(result: CheckResult, *, whole: bool) -> list[str]:
-    """Return the lines on a check: for a failure also the author's line, the output, and with `whole` the traceback."""
+def _describe_check(result: CheckResult, *, complete: bool) -> list[str]:
+    """Return the lines on a check; for a failure also the author's line and the output, or all of it if `complete`."""
     lines = _row(_word(result), _in_words(result.name), result.why)
     if result.follows:
         return [*lines, _below(f"same reason as {_in_words(result.follows)!r}")]
@@ -273,10 +273,10 @@ def _describe_check(result: CheckResult, *, whole: bool) -> list[str]:
         return lines
     if end.where:
         lines.append(_below(printable(end.where)))
-    if whole and end.traceback:
+    if complete and end.traceback:
         lines.append(_indented(end.traceback))
     if result.output.strip():
-        kept = result.output.strip() if whole else "\n".join(result.output.strip().splitlines()[-LAST_LINES:])
+        kept = result.output.strip() if complete else "\n".join(result.output.strip().splitlines()[-LAST_LINES:])
         lines += [_below("output:"), _indented(kept)]
     return lines
 
@@ -456,7 +456,7 @@ def explanation_of(name: str, catalog: Catalog) -> list[str]:
         others: list[Entry[Any]] = [*catalog.datasets, *catalog.metrics, *catalog.representations]
         near = [] if similar_names(name, catalog.learners) else similar_names(name, others)
         if near:
-            raise UnknownName(f"unknown name {name!r}; did you mean {' or '.join(near)}?") from None
+            raise UnknownName(f"unknown name {name!r}. Did you mean {' or '.join(near)}?") from None
         raise error.adding("`harness list datasets`, `metrics` and `representations` list other names.") from None
 
 
@@ -552,8 +552,8 @@ def metric_docstring(spec: MetricSpec, metrics: Sequence[Entry[MetricSpec]]) -> 
     family = family_of(spec.name, metrics)
     if found.formula or family is None:
         return found
-    whole = parse_docstring(read_docstring(family.spec.compute))
-    return replace(found, formula=whole.formula, use=found.use or whole.use)
+    shared = parse_docstring(read_docstring(family.spec.compute))
+    return replace(found, formula=shared.formula, use=found.use or shared.use)
 
 
 def explain_representation(entry: Entry[RepresentationSpec]) -> list[str]:

@@ -75,7 +75,7 @@ def run(experiment: str | None, session: Session, dry_run: bool, debug: bool, **
     click.echo()
     show_answer(results)
     show_table(results.table())
-    columns = f" --metrics {','.join(results.asked)}" if results.asked else ""
+    columns = f" --metrics {','.join(results.requested)}" if results.requested else ""
     folder = results.folders[0]
     click.echo(f"\nResults: {folder}. Table: `harness table {folder}{columns}`", err=True)
     show_page_hint(results)
@@ -215,10 +215,17 @@ def reproduce(
     if name is None:
         raise SpecError("no experiment named", next_step="`harness reproduce --list` lists them.")
     from harness.executors.local import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
-    from harness.runner.reproduce import default_out, read_paper, reopen_paper, reproduce_paper  # noqa: PLC0415
+    from harness.runner.reproduce import (  # noqa: PLC0415 (the same)
+        default_out,
+        holds_quick_version,
+        read_paper,
+        reopen_paper,
+        reproduce_paper,
+    )
 
     given = given_options(flags, Experiment)
     if redraw:
+        quick = quick or (bool(flags["out"]) and holds_quick_version(name, flags["out"], session.catalog))
         paper = read_paper(name, session.catalog, quick=quick, given=given)
         return show_reproduction(reopen_paper(paper, flags["out"] or default_out(paper), session))
     executor = start_executor(TRIALS)
@@ -271,8 +278,11 @@ def show_reproduction(done: Reproduction) -> int:
     if done.published is not None:
         click.echo()
         show_grid(done.published)
+    by_reason: dict[str, list[str]] = {}
     for dataset, reason in done.absent.items():
-        print_note(f"no results on {dataset}: {reason}")
+        by_reason.setdefault(reason, []).append(dataset)
+    for reason, names in by_reason.items():
+        print_note(f"no results on {', '.join(names)}: {reason}")
     if done.paper.left_out:
         print_note(f"quick version: {done.paper.left_out}.")
     from harness.runner.reproduce import keep_reproduction  # noqa: PLC0415 (--help needs none of it)
@@ -319,16 +329,16 @@ def suggest(data: str, as_json: bool, session: Session, debug: bool) -> None:
         row = {
             "learner": proposal.learner,
             "why": proposal.reason,
-            "R1": f"{proposal.r1:.3f}",
+            "expected R1": f"{proposal.r1:.3f}",
             **where,
-            "below best": f"{proposal.behind:.3f}",
+            "below best": f"{100 * proposal.behind:.1f} points",
             "train": say(proposal.train_seconds, "seconds"),
             "predict/row": say(proposal.answer_seconds, "seconds"),
         }
         rows.append(row)
     click.echo(f"\n{tabulate(rows, 'keys', tablefmt='simple', disable_numparse=True)}\n")
-    click.echo(f"R1 and times: measured on {', '.join(there)}; training times scaled to these rows.")
-    click.echo("Below best: R1 below that of the best learner, averaged over the similar datasets by similarity.")
+    click.echo(f"Expected R1 and times: as measured on {', '.join(there)}; training times scaled to these rows.")
+    click.echo("Below best: mean distance to the best learner over all measured datasets, similar ones counting more.")
     seconds = say(found.command_seconds, "seconds")
     click.echo(f"To compare them on this data (about {seconds} of training):\n")
     click.echo(f"  {found.command}")

@@ -105,7 +105,7 @@ def connect(place: Place | Client) -> Connection:
     except ImportError as error:
         raise HarnessError(
             f"trials on a cluster need dask.distributed, which cannot be imported ({error})",
-            next_step='pip install "manyclass-harness[dask]"',
+            next_step='Run `pip install "manyclass-harness[dask]"`.',
         ) from error
     opened = ExitStack()
     if isinstance(place, Client):
@@ -122,7 +122,7 @@ def connect(place: Place | Client) -> Connection:
         raise HarnessError(
             f"no scheduler answers at {place} ({type(error).__name__}: {error})",
             culprit="--on",
-            next_step="start one with `dask scheduler`, or name another; nothing was run",
+            next_step="Start one with `dask scheduler`, or name another. Nothing was run.",
         ) from error
     opened.callback(client.close)
     return Connection(client, opened)
@@ -163,7 +163,7 @@ def _check_certificates(place: Place) -> None:
         raise HarnessError(
             f"no certificates for {place} are set",
             culprit="--on",
-            next_step="name them in dask's settings, distributed.comm.tls: ca-file, client.cert and client.key",
+            next_step="Name them in Dask's settings: ca-file, client.cert and client.key of distributed.comm.tls.",
         )
 
 
@@ -175,6 +175,6 @@ def _read_scheduler_file(file: Path) -> str:
         raise HarnessError(
             f"{file} is not a scheduler file ({type(error).__name__}: {error})",
             culprit="--on",
-            next_step=f"`dask scheduler --scheduler-file {file}` writes it",
+            next_step=f"`dask scheduler --scheduler-file {file}` writes it.",
         ) from error
     return str(address)

@@ -142,6 +142,8 @@ class ClusterExecutor:
             code=self._requirements.code,
             preload=self._workplace.preload,
             threads=self._workplace.threads,
+            read_only=self._workplace.read_only,
+            hidden=self._workplace.hidden,
             environments=self._requirements.environments,
             allow_differences=self._requirements.allow_differences,
         )
@@ -289,7 +291,7 @@ class ClusterExecutor:
         if not self.workers.usable:
             raise HarnessError(
                 f"worker {worker.name}: {reason}",
-                next_step="finished trials are kept; the same command runs the remaining ones",
+                next_step="Finished trials are kept. The same command runs the remaining ones.",
             )
         self._say(as_warning(f"worker {worker.name} gets no more trials: {reason}"))
 
@@ -436,7 +438,7 @@ class WorkerMonitor:
             raise HarnessError(
                 f"the scheduler at {self._connection.address} does not answer any more",
                 culprit="--on",
-                next_step="finished trials are kept; once it is back, the same command runs the remaining ones",
+                next_step="Finished trials are kept. Once it is back, the same command runs the remaining ones.",
             )
 
     async def _poll(self, turn: int) -> None:

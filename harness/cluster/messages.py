@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from harness.data.arrays import is_whole, read_header
+from harness.data.arrays import is_complete, read_header
 from harness.errors import DataError, HarnessError
 from harness.executors import wire
 from harness.executors.base import Input, Job, JobEnd, JobStatus
@@ -37,7 +37,7 @@ from harness.trials.data import HEADER
 class WantedEnvironment:
     """The environment of a group of jobs, which a worker builds if needed."""
 
-    asked: tuple[str, ...]
+    requirements: tuple[str, ...]
     """The requirements, for example "numpy>=2"."""
     packages: Mapping[str, str]
     """By package, the version that is installed in the host's environment."""
@@ -57,8 +57,11 @@ class Assignment:
     code: tuple[Artifact, ...] = ()
     """Folders with code of the user, to import from."""
     preload: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """As in `harness.executors.base.Workplace`."""
+    """As in `harness.executors.base.Workplace`, like `threads`, `read_only` and `hidden`."""
     threads: int = 1
+    read_only: tuple[str, ...] = ()
+    """Paths of the host. They are protected on workers that share its file system under the same path."""
+    hidden: tuple[str, ...] = ()
     environments: Mapping[str, WantedEnvironment] = field(default_factory=dict)
     """By group of jobs, the environment to run in."""
     allow_differences: bool = False
@@ -277,7 +280,7 @@ def read_description(content: object) -> WorkerDescription:
     Raises
     ------
     ValueError
-        If the content is no valid description.
+        If the content is not a valid description.
     """
     if not isinstance(content, bytes):
         raise ValueError(f"expected bytes, got {type(content).__name__}")
@@ -404,7 +407,7 @@ def is_intact(artifact: Artifact, folder: Path) -> bool:
     try:
         if artifact.kind == "data":
             header = read_header(folder)
-            return header is not None and header.fingerprint == artifact.digest and _is_still_whole(folder)
+            return header is not None and header.fingerprint == artifact.digest and _is_still_complete(folder)
         if artifact.kind == "representation":
             return _checksum_of_representation(folder) == artifact.digest
         return folder.is_dir() and _digest_files(folder, artifact.files) == artifact.digest
@@ -461,12 +464,12 @@ _verified: dict[Path, float] = {}
 """Datasets that this process has verified, with the modification time of their header; each is verified once."""
 
 
-def _is_still_whole(folder: Path) -> bool:
+def _is_still_complete(folder: Path) -> bool:
     """Return whether a dataset is complete; verify it only if its header has changed since the last call."""
     written = (folder / HEADER).stat().st_mtime
     if _verified.get(folder) != written:
         header = read_header(folder)
-        if header is None or not is_whole(header):
+        if header is None or not is_complete(header):
             return False
         _verified[folder] = written
     return True

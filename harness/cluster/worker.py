@@ -121,6 +121,8 @@ def _run_in(slot: Slot, assignment: Assignment, task: _RunningTask) -> bytes:
         threads=assignment.threads,
         path=tuple(str(folders[artifact]) for artifact in assignment.code),
         interpreters={group: str(ready.python) for group, ready in environments.items()},
+        read_only=assignment.read_only,
+        hidden=assignment.hidden,
     )
     started = datetime.now(UTC).isoformat(timespec="seconds")
     load = os.getloadavg()[0]
@@ -354,7 +356,7 @@ def prepare_environment(assignment: Assignment, say: Callable[[str], None]) -> d
     wanted = assignment.environments.get(group)
     if wanted is None:
         return {}
-    environment = environment_for(wanted.asked)
+    environment = environment_for(wanted.requirements)
     assert environment is not None
     ready = _find_verified(environment)
     if ready is None:
@@ -365,8 +367,8 @@ def prepare_environment(assignment: Assignment, say: Callable[[str], None]) -> d
     if differences and not assignment.allow_differences:
         raise HarnessError(
             f"its environment for {group} has {', '.join(differences)}",
-            next_step="remove it there with `harness env remove`, so that it is built with the host's versions, "
-            "or allow it with --allow-differences",
+            next_step="Remove it there with `harness env remove`, and it is built with the host's versions; "
+            "or allow it with --allow-differences.",
         )
     return {group: ready}
 

@@ -153,13 +153,13 @@ class WorkerRegistry:
         if differing:
             raise HarnessError(
                 self._describe(differing),
-                next_step="install on all workers what this machine has, or allow it with --allow-differences",
+                next_step="Install the same versions on all workers, or allow differences with --allow-differences.",
             )
         if self._aside and not self.usable:
             raise HarnessError(
                 f"no worker can run trials\n{self._describe(sorted(self._aside))}",
                 culprit="--on",
-                next_step="repair these workers, or start others; nothing was run",
+                next_step="Repair these workers, or start others. Nothing was run.",
             )
 
     def _describe(self, addresses: Iterable[str]) -> str:
@@ -226,7 +226,7 @@ class WorkerRegistry:
             self._transfers.send(description.home, address, lacking)
             description = self._request_description(address)
         if description.lacking:
-            raise _Unusable(f"it does not keep what it is sent: {', '.join(description.lacking)}")
+            raise _Unusable(f"it did not store the artifacts that it received: {', '.join(description.lacking)}")
         return description
 
     def _request_description(self, address: str) -> WorkerDescription:

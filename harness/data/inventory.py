@@ -31,7 +31,7 @@ from harness.files import home
 from harness.files.atomic import hash_file, size_of
 from harness.files.home import is_home_in_use, remove
 from harness.host.catalog import Entry
-from harness.host.contract import Dataset, DatasetSpec, Labels
+from harness.host.contract import Dataset, DatasetSpec, Labels, Taxonomy
 from harness.host.introspection import parameters_of
 from harness.sdk.texts import Texts
 
@@ -65,8 +65,8 @@ def state_of(spec: DatasetSpec) -> State:
         return "your choice"
     if spec.opens:
         return "your file"
-    is_brought = bool(spec.files or spec.obtain)
-    if is_brought and not home.raw_folder(spec.name).exists():  # parsed forms cannot be used without the raw files
+    needs_files = bool(spec.files or spec.obtain)
+    if needs_files and not home.raw_folder(spec.name).exists():  # parsed forms cannot be used without the raw files
         return "to fetch" if can_be_fetched(spec) else "to import"
     if kept_forms(spec.name):
         return "parsed"
@@ -144,10 +144,10 @@ def verify_raw(dataset: str) -> Iterator[Finding]:
         yield Finding(folder / home.MANIFEST, str(error))
         return
     if manifest is None:
-        yield Finding(folder, f"has no {home.MANIFEST}: `harness data import {dataset} {folder}` makes one")
+        yield Finding(folder, f"has no {home.MANIFEST}. `harness data import {dataset} {folder}` writes one.")
         return
     if folder.name not in (dataset, manifest.folder_name()):
-        yield Finding(folder / home.MANIFEST, "has changed: it is not the one that its folder is named by")
+        yield Finding(folder / home.MANIFEST, "has changed: its content does not match the name of its folder")
     for file in manifest.files:
         yield Finding(folder / file.file, _trouble_with(folder / file.file, file.bytes, file.sha256))
     yield from _unknown_files(folder, manifest)
@@ -197,7 +197,7 @@ def verify_form(folder: Path) -> Finding:
 # -- clearing --------------------------------------------------------------------------------------------------------
 
 
-def names_at_hand(known: Iterable[str]) -> list[str]:
+def available_names(known: Iterable[str]) -> list[str]:
     """Return the names of datasets with files in the data home, including datasets whose plugin is not installed.
 
     Parameters
@@ -239,9 +239,9 @@ def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True
 def sweep(dataset: str) -> None:
     """Remove leftovers of killed imports and parses of a dataset, and raw files that have been replaced.
 
-    Nothing is removed while another process uses the data home. The order of the steps matters. First all paths are
-    listed, so that those of a process that starts later are not among them. Then other processes are looked for, and
-    the paths in use are listed last.
+    Nothing is removed while another process uses the data home. The order of the steps matters. First list all
+    paths: those of a process that starts later are not among them. Then look for other processes. List the paths in
+    use last.
     """
     found = belongings([dataset])
     if is_home_in_use():
@@ -308,6 +308,8 @@ class DataProfile:
     """Facts about repeated texts; None if the rows are numbers."""
     taxonomy_nodes: int | None
     taxonomy_depth: int | None
+    several_parents: int | None
+    """Number of nodes of the taxonomy that have several parents."""
 
 
 def profile_of(data: Dataset) -> DataProfile:
@@ -332,7 +334,13 @@ def profile_of(data: Dataset) -> DataProfile:
         repeats=None if texts is None else _repeats(texts.codes(), data.y),
         taxonomy_nodes=None if tree is None else len(tree.parent),
         taxonomy_depth=None if tree is None else tree.depth,
+        several_parents=None if tree is None else _with_several_parents(tree),
     )
+
+
+def _with_several_parents(taxonomy: Taxonomy) -> int:
+    pairs = taxonomy.more_parents
+    return 0 if pairs is None else len(np.unique(pairs[:, 0]))
 
 
 def class_sizes(data: Dataset) -> Numbers:

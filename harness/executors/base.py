@@ -51,10 +51,8 @@ class Job:
         The folders that the job reads.
     affinity : str
         On a cluster, jobs with the same affinity run on one kind of machine. Their times are then comparable.
-    hidden, shown : tuple of str
-        Set by the executor, from the fields of `Sealed`.
-    read_only : tuple of str
-        Set by the executor for sealed payloads, from the field of `Workplace`.
+    hidden, shown, read_only : tuple of str
+        Set by the executor, from the fields of `Sealed` and `Workplace`.
     tuning_seconds : float
         The additional time limit for tuning. Tuning ends with the first phase whose name does not begin with "tune".
         From then on the job has `timeout_seconds`.
@@ -182,7 +180,9 @@ class Workplace:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     """By group, the path of the Python that runs its jobs; other groups use the Python of this process."""
     read_only: tuple[str, ...] = ()
-    """Folders that jobs with a sealed payload cannot write to, on systems that support it: the results folder."""
+    """Folders that jobs cannot write to, on systems that support it: the results folder."""
+    hidden: tuple[str, ...] = ()
+    """Folders that jobs cannot read, on systems that support it: the rankings of other trials."""
 
 
 class Executor(Protocol):

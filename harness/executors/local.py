@@ -298,7 +298,7 @@ class LocalExecutor:
             self._server_of(running.job.group).hand_over(theirs)
         running.handed_over = time.monotonic()
         with contextlib.suppress(OSError):  # the supervisor has ended, which `run` detects
-            _send_job(ours, running.job, self._workplace.read_only)
+            _send_job(ours, running.job, self._workplace)
         self._running[ours] = running
         selector.register(ours, selectors.EVENT_READ, running)
 
@@ -315,14 +315,15 @@ def _patience(selector: selectors.BaseSelector) -> float:
     return min(max(0.0, overdue_at - time.monotonic()), LOOK_SECONDS)
 
 
-def _send_job(channel: socket.socket, job: Job, read_only: tuple[str, ...]) -> None:
+def _send_job(channel: socket.socket, job: Job, workplace: Workplace) -> None:
     """Send a job to its supervisor. A sealable payload is sent in its sealed form only."""
+    job = replace(job, hidden=workplace.hidden, read_only=workplace.read_only)
     if not isinstance(job.payload, Sealable):
         channel.sendall(wire.pack(wire.JOB, pickle_job(job)))
         return
     sealed = job.payload.sealed()
     sent = replace(job, payload=sealed.payload, inputs=(), affinity="")
-    sent = replace(sent, hidden=sealed.hidden, shown=sealed.shown, read_only=read_only)
+    sent = replace(sent, hidden=(*sealed.hidden, *workplace.hidden), shown=sealed.shown)
     with sealed.file as file:
         channel.sendall(wire.pack(wire.JOB, pickle_job(sent)))
         socket.send_fds(channel, [wire.FILE], [file.fileno()])
@@ -344,7 +345,7 @@ def _check_files(at_once: int) -> None:
         raise HarnessError(
             f"{at_once:,} trials at once need more open files than the limit of this process, {most:,}",
             culprit="jobs",
-            next_step="use fewer with --jobs, or raise the limit with `ulimit -n`",
+            next_step="Use fewer with --jobs, or raise the limit with `ulimit -n`.",
         )
 
 
@@ -504,7 +505,7 @@ def conclude(running: RunningJob) -> JobEnd:
     if end is None:
         return JobEnd("crash", message="the process that watched the trial was killed", phase=running.phase)
     status, message = _judge(running, end)
-    whole = JobEnd(
+    complete = JobEnd(
         status,
         running.answer,
         running.blob,
@@ -516,7 +517,7 @@ def conclude(running: RunningJob) -> JobEnd:
         end.cpu_seconds,
         running.is_exposed,
     )
-    return whole if status == "ok" else replace(whole, answer=None, blob=None)
+    return complete if status == "ok" else replace(complete, answer=None, blob=None)
 
 
 def _judge(running: RunningJob, end: ProcessEnd) -> tuple[JobStatus, str]:
@@ -534,7 +535,7 @@ def _judge(running: RunningJob, end: ProcessEnd) -> tuple[JobStatus, str]:
         return "crash", f"ended by {_name_signal(-end.exit_code)}{where}"
     if running.garbled:
         return "crash", f"the answer of the process{where} cannot be read: {running.garbled}"
-    return "crash", f"the process ended with exit code {end.exit_code}{where} and gave no result"
+    return "crash", f"the process ended with exit code {end.exit_code}{where} and returned no result"
 
 
 def _where(running: RunningJob) -> str:

@@ -85,7 +85,7 @@ def _read_file(channel: socket.socket, job: Job) -> int | None:
 def _run(channel: socket.socket, job: Job, folder: str, file: int | None, *, reaps_all: bool) -> None:
     """Fork the job's process, watch it until its end, clean up, and report the end to the host.
 
-    `reaps_all` tells whether this process becomes the parent of all processes that the job leaves behind.
+    `reaps_all` states whether this process becomes the parent of all processes that the job leaves behind.
     """
     started = time.monotonic()
     child_signal = ChildSignal()

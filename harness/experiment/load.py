@@ -93,7 +93,7 @@ def explain(source: str, problem: ErrorDetails) -> str:
     """
     where = _place(problem["loc"])
     if problem["type"] == "extra_forbidden":
-        return f"{source}: unknown key {where}: {_allowed_keys(problem['loc'])}"
+        return f"{source}: unknown key {where}. {_allowed_keys(problem['loc'])}"
     message = _message(problem)
     if problem["type"] in ("missing", "value_error"):  # their message has the value already
         return f"{source}: {where}: {message}"
@@ -118,10 +118,10 @@ def _allowed_keys(parts: tuple[int | str, ...]) -> str:
     allowed = list(table.model_fields)
     renamed = former_names(table)
     if parts[-1] in renamed:
-        return f"it is now {renamed[str(parts[-1])]!r}"
+        return f"It is now {renamed[str(parts[-1])]!r}."
     near = nearest(str(parts[-1]), allowed, most=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}allowed here: {', '.join(allowed)}"
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return f"{hint}Allowed here: {', '.join(allowed)}."
 
 
 def _message(problem: ErrorDetails) -> str:
@@ -155,11 +155,11 @@ def read_file(path: Path) -> RawTable:
         If the file is missing, unreadable or no valid TOML.
     """
     if os.path.exists(path) and not path.is_file():  # reading a pipe may block forever
-        raise SpecError(f"{path}: cannot be read: it is no file, but a directory, a pipe or a device")
+        raise SpecError(f"{path}: cannot be read: it is not a file, but a directory, a pipe or a device")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SpecError(f"{path}: there is no such file (nor an experiment of that name)") from None
+        raise SpecError(f"{path}: there is no such file or registered experiment") from None
     except (OSError, UnicodeDecodeError) as error:
         problem = f"{path}: cannot be read: {reason_of(error)}"
         raise SpecError(problem, next_step=next_step_after(error)) from error
@@ -236,7 +236,7 @@ def _check_depth(raw: object, source: str) -> None:
                 inside += value
         level = inside
     if level:
-        raise SpecError(f"nested more than {MOST_NESTED} deep", culprit=source, next_step="write it flatter")
+        raise SpecError(f"nested more than {MOST_NESTED} deep", culprit=source, next_step="Use fewer levels.")
 
 
 def _with_wrapped(experiment: Experiment, catalog: Catalog) -> Experiment:
@@ -316,8 +316,8 @@ def quick_version(raw: Mapping[str, Any], source: str) -> RawTable:
     """
     if not raw.get("quick"):
         raise SpecError(f"{source}: there is no quick version: the file has no table [quick]")
-    whole = {key: value for key, value in raw.items() if key != "quick"}
-    return _laid_over(whole, raw["quick"])
+    complete = {key: value for key, value in raw.items() if key != "quick"}
+    return _laid_over(complete, raw["quick"])
 
 
 def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> RawTable:
@@ -329,20 +329,20 @@ def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> RawTable:
 
 
 def describe_left_out(
-    whole: Mapping[str, Any], quick: Mapping[str, Any], source: str, catalog: Catalog | None = None
+    complete: Mapping[str, Any], quick: Mapping[str, Any], source: str, catalog: Catalog | None = None
 ) -> str:
     """Return a line on the datasets and trials that a quick version omits; empty if it omits none.
 
     Parameters
     ----------
-    whole, quick : mapping
+    complete, quick : mapping
         The tables of the full experiment and of its quick version.
     source : str
         The origin of both in errors.
     catalog : Catalog, optional
         As for `build`.
     """
-    full, small = build(whole, source, catalog), build(quick, source, catalog)
+    full, small = build(complete, source, catalog), build(quick, source, catalog)
     kept = {ref.label.text for ref in kept_datasets(dataset_groups(small), small.leave_out)}
     differences = []
     if small.trials < full.trials:
@@ -366,7 +366,7 @@ def _lost_datasets(full: Experiment, kept: set[str]) -> list[str]:
         if len(missing) == len(members):
             lost.append(name)
         elif len(missing) > 3:
-            lost.append(f"{len(missing)} of {len(members)} of {name}")
+            lost.append(f"{len(missing)} of {len(members)} datasets {name}")
         else:
             lost.append("; ".join(missing))
     return lost
@@ -430,17 +430,17 @@ def without_absent(raw: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
 def members_of(group: str, catalog: Catalog) -> list[str]:
     """Return the sorted names of the learners in a group, such as "flat"; raise UnknownName if it has none."""
     specs = [entry.spec for entry in catalog.learners if _belongs(entry.spec, group)]
-    names = {spec.name for spec in specs if _is_at_hand(spec)}
+    names = {spec.name for spec in specs if _is_available(spec)}
     if names:
         return sorted(names)
-    error = UnknownName(f"no learner is in the group {group!r}: `harness list learners` shows all with their kinds")
+    error = UnknownName(f"no learner is in the group {group!r}. `harness list learners` lists all with their kinds.")
     if specs:
         unbuilt = " ".join(sorted({spec.name for spec in specs}))
-        error = error.adding(f"`harness env build {unbuilt}` builds the environments of those that it would have")
+        error = error.adding(f"`harness env build {unbuilt}` builds the environments of its learners.")
     raise error
 
 
-def _is_at_hand(spec: LearnerSpec) -> bool:
+def _is_available(spec: LearnerSpec) -> bool:
     environment = environment_for(spec.environment)
     return environment is None or environment.find() is not None
 
@@ -471,7 +471,7 @@ def _label_of_item(item: Any) -> str:
 
 COMMAND_LINE = "command line"
 """The origin of flags in errors."""
-NOTHING = "nothing to run: give --learners (`harness list learners`) or an experiment file"
+NOTHING = "nothing to run. Give --learners (`harness list learners`) or an experiment file."
 
 
 @dataclass(frozen=True)
@@ -536,7 +536,7 @@ def _tune_table(given: Any) -> Mapping[str, Any]:
         return {"auto": True}
     if isinstance(given, Mapping):
         return given
-    raise SpecError(f"tune = {given!r}: expected 'auto' or a mapping", next_step='such as {"pa": {"C": [0.1, 1]}}')
+    raise SpecError(f"tune = {given!r}: expected 'auto' or a mapping", next_step='Example: {"pa": {"C": [0.1, 1]}}.')
 
 
 def _table_at(raw: RawTable, source: str, *keys: str) -> RawTable:
@@ -572,7 +572,7 @@ def experiment_path(name: str, catalog: Catalog) -> Path:
     try:
         entry = catalog.experiment(name)
     except UnknownName as error:
-        raise UnknownName(f"{error}; a file's name ends in .toml") from None
+        raise UnknownName(f"{error} The name of a file ends in .toml.") from None
     try:
         return resource_path(entry.spec.resource)
     except ImportError as error:

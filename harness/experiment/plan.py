@@ -107,7 +107,7 @@ def check_size(resolved: Resolved) -> None:
     if total > MOST_TRIALS:
         raise SpecError(
             f"{total:,} trials, and at most {MOST_TRIALS:,} can be run at a time",
-            next_step="ask for fewer trials, or for a smaller grid of parameters",
+            next_step="Use fewer trials, or a smaller grid of parameters.",
         )
 
 
@@ -130,17 +130,17 @@ def _describe_incompatible(pairs: Sequence[Pair]) -> tuple[str, ...]:
     learners: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (label, trouble), where in datasets.items():
         learners.setdefault((trouble, tuple(where)), []).append(label)
-    return tuple(_describe_misfit(labels, where, trouble) for (trouble, where), labels in learners.items())
+    return tuple(_incompatibility(labels, where, trouble) for (trouble, where), labels in learners.items())
 
 
-def _describe_misfit(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
-    who = ", ".join(map(repr, labels))
+def _incompatibility(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
+    titles = ", ".join(map(repr, labels))
     names = ", ".join(map(repr, datasets))
     learners = "learner" if len(labels) == 1 else "learners"
     where = f"dataset {names}: it" if len(datasets) == 1 else f"datasets {names}: each"
     return (
-        f"{learners} {who} cannot run on {where} {trouble}; leave one of them out, or list the "
-        "datasets of the learner in an experiment file: on = [...] in its [[learners]] table"
+        f"{learners} {titles} cannot run on {where} {trouble}. Leave one of them out, or list the "
+        "datasets of the learner in an experiment file: on = [...] in its [[learners]] table."
     )
 
 
@@ -203,22 +203,22 @@ def _check_complete(learner: ResolvedLearner, params: Params) -> None:
         if default is REQUIRED and name not in params:
             raise SpecError(f"learner {label!r} needs a value for {name!r}: --set {spec.name}.{name}=VALUE")
     if spec.wraps and params.get(spec.wraps) is None:
-        raise SpecError(f"learner {label!r} wraps another learner: name it, as in {spec.name}(NAME)")
+        raise SpecError(f"learner {label!r} wraps another learner. Name it, as in {spec.name}(NAME).")
 
 
 def identity_of(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
     """Return the identity of a configured learner: its code and parameters, and those of wrapped learners."""
     spec, origin, wrapped = learner.entry.spec, learner.entry.origin, learner.wrapped_with(params)
-    whole = {**learner.defaults, **params}
+    complete = {**learner.defaults, **params}
     if wrapped:
-        whole[spec.wraps] = learner.place_wrapped([identity_of(each, each.ref.params) for each in wrapped])
+        complete[spec.wraps] = learner.place_wrapped([identity_of(each, each.ref.params) for each in wrapped])
     return {
         "learner": spec.name,
         "load": spec.load,
         "distribution": origin.distribution,
         "version": origin.version,
         "code": learner.code,
-        "params": as_declared(whole, read_floats(spec.load)),
+        "params": as_declared(complete, read_floats(spec.load)),
     }
 
 
@@ -287,11 +287,11 @@ def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) ->
         return _draw(label, ranges, tuning.candidates or 0, random.Random(seed))
     for name, values in ranges.items():
         if not isinstance(values, list):
-            raise SpecError(f"tune: {label}.{name} is a range, which only search = 'random' can draw from: list values")
+            raise SpecError(f"tune: {label}.{name} is a range, which needs search = 'random'. Or list values.")
     total = math.prod(map(len, ranges.values()))
     if total > MOST_CANDIDATES:
         raise SpecError(
-            f"tune: {label} has {total:,} combinations, more than {MOST_CANDIDATES:,}: use search = 'random'"
+            f"tune: {label} has {total:,} combinations, more than {MOST_CANDIDATES:,}. Use search = 'random'."
         )
     return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*ranges.values())]
 
@@ -301,7 +301,7 @@ def _draw(label: str, ranges: Params, count: int, chance: random.Random) -> list
     if len(representations) > count:
         raise SpecError(
             f"tune: {label} has {count} candidates for {len(representations)} representations",
-            next_step=f"raise candidates to {len(representations)} at least: each representation is tried",
+            next_step=f"Raise candidates to at least {len(representations)}: each representation is tried.",
         )
     drawn: list[dict[str, Any]] = [{REPRESENTATION: name} for name in representations] or [{}]
     for _ in range(20 * count):  # a small grid may not have as many different ones
@@ -380,7 +380,7 @@ def plan(resolved: Resolved, headers: Mapping[str, Header], settle: Callable[[Pa
 def work_of(header: Header) -> int:
     """Return the values in the rows of a dataset, or the bytes of its texts, times classes.
 
-    The number of rows is no measure: a thousand titles are less than a hundred pages.
+    The number of rows is not a measure: a thousand titles are less than a hundred pages.
     """
     content = header.text_bytes if header.nonzeros is None else header.nonzeros
     return (content or 0) * header.classes
@@ -413,7 +413,7 @@ def _check_classes(dataset: ResolvedDataset, header: Header, split: Split, exper
             raise DataError(
                 f"split '{split}' with seed {seed} trains on a single class, {data.class_names[labels[0]]!r}",
                 culprit=f"dataset {dataset.name!r}",
-                next_step="choose another share or seed",
+                next_step="Choose another share or seed.",
             )
 
 
@@ -575,12 +575,12 @@ def _without_repeats(trials: Sequence[Trial]) -> tuple[Trial, ...]:
             continue
         if other.dataset != trial.dataset:
             raise SpecError(
-                f"datasets {_sourced(other)} and {_sourced(trial)} have the same content, prepared alike: leave one "
-                "out, or check that they are the files you meant"
+                f"datasets {_sourced(other)} and {_sourced(trial)} have the same content and representation. Leave "
+                "one out, or check the file names."
             )
         raise SpecError(
             f"{other.label!r} and {trial.label!r} are the same learner with the same parameters on "
-            f"{trial.dataset!r}: leave one out"
+            f"{trial.dataset!r}. Leave one out."
         )
     return tuple(trials)
 

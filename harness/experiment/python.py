@@ -66,7 +66,7 @@ def describe_data(data: Any, *, text: str | None = None, label: str | None = Non
     if hasattr(data, "columns"):
         return [_keep_frame(data, text, label)]
     raise DataError(
-        f"{type(data).__name__} is no data: expected a name, a file, (X, y), (texts, labels) or a data frame with "
+        f"{type(data).__name__} is not data: expected a name, a file, (X, y), (texts, labels) or a data frame with "
         "text= and label="
     )
 
@@ -206,7 +206,7 @@ def describe_learners(learners: Any, catalog: Catalog) -> str | list[str]:
         return [str(replace(expression, label=str(label))) for label, expression in labelled]
     several = learners if isinstance(learners, list | tuple) else [learners]
     described = []
-    for learner in several:  # a text may also name a group, which is no expression
+    for learner in several:  # a text may also name a group, which is not an expression
         described.append(learner if isinstance(learner, str) else str(describe_learner(learner, catalog)))
     return described
 
@@ -231,13 +231,13 @@ def describe_estimator(estimator: Any, catalog: Catalog) -> Expression:
     Raises
     ------
     SpecError
-        If the object is no estimator, a fresh process cannot import its class, or a parameter cannot be written as
+        If the object is not an estimator, a fresh process cannot import its class, or a parameter cannot be written as
         text.
     """
     if isinstance(estimator, type):
-        raise SpecError(f"{estimator.__name__} is a class: give an estimator, {estimator.__name__}()")
+        raise SpecError(f"{estimator.__name__} is a class. Give an estimator, {estimator.__name__}().")
     if not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
-        raise SpecError(f"{estimator!r} is no learner: expected a name, or an estimator with get_params and fit")
+        raise SpecError(f"{estimator!r} is not a learner: expected a name, or an estimator with get_params and fit")
     kind = type(estimator)
     target = find_target(kind)
     homes = {target, f"{kind.__module__}:{kind.__qualname__}"}  # a plugin may use the public or the private module
@@ -282,7 +282,7 @@ def find_target(kind: type) -> str:
     if module == "__main__" or "<locals>" in name:
         raise SpecError(
             f"a fresh process cannot import {kind.__name__}, which is defined in {_place(module, name)}",
-            next_step=f"put it into a file, such as my_learners.py, and `from my_learners import {kind.__name__}`",
+            next_step=f"Put it into a file, such as my_learners.py, and `from my_learners import {kind.__name__}`.",
         )
     public = module
     parts = module.split(".")
@@ -343,5 +343,5 @@ def _refusal(where: str, what: str) -> SpecError:
     return SpecError(
         f"{where}: {what} cannot be passed on: numbers, texts, none, tuples and dictionaries of these, and estimators "
         "can",
-        next_step="set it in a class of your own, in a module that can be imported",
+        next_step="Set it in a class of your own, in a module that can be imported.",
     )

@@ -117,7 +117,7 @@ def spread_grid(ref: DatasetRef) -> Iterator[DatasetRef]:
         return
     points = math.prod(map(len, grid.values()))
     if points > MOST_POINTS:
-        raise SpecError(f"dataset '{ref.label}': a grid of {points:,} datasets, more than {MOST_POINTS:,}: list fewer")
+        raise SpecError(f"dataset '{ref.label}': a grid of {points:,} datasets, more than {MOST_POINTS:,}. List fewer.")
     named_by_itself = ref.label.text == name_of(ref.source, ref.params, ref.wrapped)
     for combination in itertools.product(*grid.values()):
         chosen = dict(zip(grid, combination, strict=True))
@@ -169,21 +169,21 @@ def find_file_format(path: str, catalog: Catalog, params: Params | None = None) 
     file = Path(os.path.expanduser(path))
     if not os.path.exists(file):
         raise DataError(
-            "there is no such file or folder (nor a dataset of that name)",
+            "there is no such file, folder or registered dataset",
             culprit=f"dataset {path!r}",
-            next_step=f"give its path from {Path.cwd()}, or one of `harness list datasets`",
+            next_step=f"Give its path from {Path.cwd()}, or a name from `harness list datasets`.",
         )
     if not file.is_file() and not file.is_dir():  # reading a pipe may block for ever
         raise DataError(
             "neither a file nor a folder, but a pipe or a device",
             culprit=f"dataset {path!r}",
-            next_step="write its content to a file",
+            next_step="Write its content to a file.",
         )
     formats = [entry for entry in catalog.datasets if entry.spec.opens]
     by_ending = [entry for entry in formats if ending_of(file) in entry.spec.opens]
     able = _taking(by_ending, params or {})
-    telling = [entry for entry in able if entry.spec.recognises]
-    for only in (able, telling):
+    recognising = [entry for entry in able if entry.spec.recognises]
+    for only in (able, recognising):
         if len(only) == 1:
             return only[0]
     recognised = _recognised(by_ending or formats, file)
@@ -191,8 +191,8 @@ def find_file_format(path: str, catalog: Catalog, params: Params | None = None) 
         return recognised[0]
     able = recognised or by_ending or formats
     ways = " or ".join(f"\"{entry.spec.name}(path='{path}')\"" for entry in able) or "a plugin that opens files"
-    trouble = "could be read in several ways" if recognised else "is of no format that is known by its name or content"
-    raise SpecError(f"dataset {path!r} {trouble}: say which with --data {ways}")
+    trouble = "could be read in several ways" if recognised else "has no format that its name or content shows"
+    raise SpecError(f"dataset {path!r} {trouble}. Choose one with --data {ways}.")
 
 
 def _taking(entries: Sequence[Entry[DatasetSpec]], params: Params) -> list[Entry[DatasetSpec]]:
@@ -215,8 +215,8 @@ def ending_of(file: Path) -> str:
     if file.is_dir():
         return FOLDER
     endings = [ending.lower() for ending in file.suffixes]
-    telling = [ending for ending in endings if ending not in PACKINGS]
-    return telling[-1] if telling else ""
+    unpacked = [ending for ending in endings if ending not in PACKINGS]
+    return unpacked[-1] if unpacked else ""
 
 
 # -- representations -------------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ def learner_refs(experiment: Experiment, groups: DatasetGroups) -> tuple[Learner
     labels = [label_of(table) for table in experiment.learners]
     twice = first_repeated(labels)
     if twice is not None:
-        raise SpecError(f"two learners are labelled {twice!r}: give one another label (label=...)")
+        raise SpecError(f"two learners are labelled {twice!r}. Give one another label (label=...).")
     members = _members(groups)
     settings = _Settings(experiment.set, labels, members)
     chosen = []
@@ -475,9 +475,9 @@ class _Settings:
         params = dict(learner.params)
         by_dataset = {name: dict(own) for name, own in learner.datasets.items()}
         for target, values in self.table.items():
-            who, where = self._parted(target)
-            meant = label if who in self.labels else learner.name
-            if who != meant or (where and where not in self.members):
+            name, where = self._parted(target)
+            expected = label if name in self.labels else learner.name
+            if name != expected or (where and where not in self.members):
                 continue
             self.used.add(target)
             if where:
@@ -490,8 +490,8 @@ class _Settings:
         """Return learner and dataset of a key; a label may contain an @."""
         if target in self.labels:
             return target, ""
-        who, _, where = target.partition("@")
-        return who, where
+        name, _, where = target.partition("@")
+        return name, where
 
     def check_all_used(self, chosen: Sequence[LearnerRef], experiment: Experiment) -> None:
         """Raise SpecError for an unused entry: its name is most likely misspelt."""
@@ -550,8 +550,8 @@ def check_params(culprit: str, given: Params, known: Params) -> None:
     for name, value in given.items():
         if name not in known:
             near = nearest(name, known, most=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
-            raise SpecError(f"{culprit} has no parameter {name!r}; {hint}")
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"It has: {', '.join(known) or 'none'}."
+            raise SpecError(f"{culprit} has no parameter {name!r}. {hint}")
         if not _is_plain(value):
             raise SpecError(f"{culprit}: {name}={value!r} cannot be passed on; allowed: {PLAIN}")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.data.arrays import Header, is_whole, parsed_folder, read_header
+from harness.data.arrays import Header, is_complete, parsed_folder, read_header
 from harness.data.load import parse_in_process
 from harness.environments import (
     Environment,
@@ -189,10 +189,10 @@ def code_group(chain: Sequence[ResolvedLearner]) -> str:
 
 def environment_of(chain: Iterable[ResolvedLearner]) -> Environment | None:
     """Return an environment with the packages that any learner of a chain requires; None if none requires any."""
-    asked: list[str] = []
+    requirements: list[str] = []
     for learner in chain:
-        asked += learner.entry.spec.environment
-    return environment_for(tuple(asked))
+        requirements += learner.entry.spec.environment
+    return environment_for(tuple(requirements))
 
 
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
@@ -214,15 +214,15 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     learners = [resolve_learner(ref, catalog) for ref in learner_refs(experiment, groups)]
     datasets = [resolve_dataset(ref, catalog) for ref in kept_datasets(groups, experiment.leave_out)]
     # Cheap metrics are always computed. Tables can then show them later without another run. A metric of another plugin
-    # costs a process for each trial, so it is computed only if somebody sees its value.
+    # costs a process for each trial, so it is computed only if a table shows it.
     metrics = []
     for entry in catalog.unique_metrics():
         if entry.spec.always and (entry.spec.shown or not is_foreign(entry)):
             metrics.append(entry)
     for name in experiment.metrics or ():
-        asked = find_metric(name, catalog)
-        if asked not in metrics:
-            metrics.append(asked)
+        entry = find_metric(name, catalog)
+        if entry not in metrics:
+            metrics.append(entry)
     depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in metrics)])
     judge = find_metric(experiment.tune.metric, catalog).spec if experiment.tune else None
     return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge, catalog)
@@ -322,7 +322,7 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
         raise SpecError(f"tune: {ref.label}.{wraps} cannot be tuned: compare the learners side by side")
     twice = sorted(ref.tune.keys() & ref.params.keys())
     if twice:
-        raise SpecError(f"{ref.label}.{twice[0]} is set and tuned: leave out one of the two")
+        raise SpecError(f"{ref.label}.{twice[0]} is set and tuned. Leave out one of the two.")
     known: dict[str, ResolvedLearner] = {}
     for params in (ref.params, *ref.by_dataset.values()):
         check_params(culprit, params, defaults)
@@ -472,9 +472,9 @@ def find_or_build_environment(
         # `harness env build` takes one learner. Only a run can build the combined environment of several.
         builder = f"`harness env build {learners[0]}`" if len(learners) == 1 else "`harness run --build`"
         raise HarnessError(
-            f"needs an environment with {', '.join(environment.asked)}, which is not built",
+            f"needs an environment with {', '.join(environment.requirements)}, which is not built",
             culprit=culprit,
-            next_step=f"{builder} builds it",
+            next_step=f"{builder} builds it.",
         )
     say(f"{together} needs packages of its own")
     try:
@@ -525,14 +525,14 @@ def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Prog
     """
     wrapped = prepare_dataset(dataset.wrapped, executor, progress) if dataset.wrapped else None
     folder = dataset_folder(dataset, wrapped)
-    tell = progress or NullProgress()
+    shown = progress or NullProgress()
     header = read_header(folder)
-    if header is not None and is_whole(header):
+    if header is not None and is_complete(header):
         return header
     if header is not None:
-        tell.say(as_warning(f"{folder} was changed since {dataset.name} was read: reading it again"))
+        shown.say(as_warning(f"{folder} was changed since {dataset.name} was read: reading it again"))
         remove(folder)
-    tell.on_data(dataset.name)
+    shown.on_data(dataset.name)
     spec = dataset.entry.spec
     made_from = {spec.wraps: wrapped.folder} if wrapped else None
     return parse_in_process(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)

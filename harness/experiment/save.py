@@ -85,13 +85,13 @@ def experiment_file(folder: Path, text: str, records: Iterable[Record], trials: 
     The path is `experiment.toml` if the run covers all records of the folder. Otherwise `experiment.toml` is kept, and
     the path has a number: `experiment-2.toml`.
     """
-    whole = folder / EXPERIMENT
-    if not whole.exists() or _covers(trials, records):
-        return whole
-    path, number = whole, 1
+    main_file = folder / EXPERIMENT
+    if not main_file.exists() or _covers(trials, records):
+        return main_file
+    path, number = main_file, 1
     while path.exists() and path.read_bytes() != text.encode():
         number += 1
-        path = whole.with_stem(f"{whole.stem}-{number}")
+        path = main_file.with_stem(f"{main_file.stem}-{number}")
     return path
 
 

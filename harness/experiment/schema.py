@@ -199,7 +199,7 @@ class DatasetTable(FileTable):
         return path if is_file(path) else f"./{path}"
 
     @property
-    def goes_by(self) -> str:
+    def display_name(self) -> str:
         """Its label in tables."""
         if self.label is not None:
             return self.label
@@ -245,9 +245,9 @@ def _tried(value: object) -> object:
     if isinstance(value, list) and value:
         return value
     if isinstance(value, dict) and {"low", "high"} <= value.keys() <= {"low", "high", "log"}:
-        whole = {"log": False, **value}
-        if _is_range(whole["low"], whole["high"], whole["log"]):
-            return whole
+        complete = {"log": False, **value}
+        if _is_range(complete["low"], complete["high"], complete["log"]):
+            return complete
     raise ValueError(
         "expected a list of values, or a range { low = NUMBER, high = NUMBER, log = true or false } with low < high, "
         f"and low > 0 where log = true (got {value!r})"
@@ -504,7 +504,7 @@ def dataset_groups(experiment: Experiment) -> DatasetGroups:
     """Return the datasets of an experiment by label, grids expanded, with the `set` table applied."""
     groups: dict[str, tuple[DatasetRef, ...]] = {}
     for table in experiment.datasets:
-        name = table.goes_by
+        name = table.display_name
         settings = experiment.set.get(name) or experiment.set.get(table.name or "", {})
         params = dict(table.params)
         if table.path and table.name:
@@ -539,5 +539,5 @@ def kept_datasets(groups: DatasetGroups, left_out: tuple[str, ...]) -> tuple[Dat
         raise SpecError("leave_out leaves no dataset")
     twice = first_repeated(ref.label.text for ref in kept)
     if twice is not None:
-        raise SpecError(f"dataset {twice!r} is listed twice in datasets: give one a label, as in other=NAME")
+        raise SpecError(f"dataset {twice!r} is listed twice in datasets. Give one a label, as in other=NAME.")
     return tuple(kept)

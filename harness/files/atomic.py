@@ -18,6 +18,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,7 +155,36 @@ def append_line(handle: int, line: bytes) -> None:
 
 def open_unlinked(path: Path, flags: int) -> int:
     """Open a file and return its descriptor; raise OSError (ELOOP) if the path is a symbolic link."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o644)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)  # opening a pipe may block forever
+
+
+MOST_BYTES = 2**26
+"""The default limit of `read_regular`."""
+
+
+def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the content of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or a link to it.
+    most_bytes : int, default=MOST_BYTES
+        The size of the largest file that is read.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read or is larger, or if it is a pipe or a device, whose reading may never end.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open(handle, "rb") as file:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        if facts.st_size > most_bytes:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+        return file.read()
 
 
 def remove_temporary_files(folder: Path) -> None:

@@ -62,7 +62,7 @@ def data_home() -> Path:
 def not_writable(error: OSError) -> DataError:
     """Return the error for a data home that cannot be written."""
     return DataError(
-        f"cannot write the data home {data_home()} ({error}): choose another one with --data-home or {HOME_VARIABLE}"
+        f"cannot write the data home {data_home()} ({error}). Choose another one with --data-home or {HOME_VARIABLE}."
     )
 
 
@@ -316,8 +316,8 @@ class RawManifest:
                 raise DataError(
                     f"{path} is missing, or has not {file.bytes:,} bytes any more",
                     culprit=f"dataset {self.dataset!r}",
-                    next_step=f"`harness data verify {self.dataset}` shows the changes, "
-                    f"`harness data clear {self.dataset} --raw` removes the files; then fetch them again",
+                    next_step=f"`harness data verify {self.dataset}` shows the changes. "
+                    f"`harness data clear {self.dataset} --raw` removes the files; then fetch them again.",
                 )
 
 

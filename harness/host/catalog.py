@@ -233,11 +233,12 @@ def _unknown(what: str, name: str, near: Sequence[str], entries: Sequence[Entry[
     known = sorted({entry.spec.name for entry in entries})
     hint = ""
     if near:
-        hint = f"; did you mean {' or '.join(near)}?"
+        hint = f" Did you mean {' or '.join(near)}?"
     elif len(known) <= MOST_LISTED:
-        hint = f"; known: {', '.join(known) or 'none'}"
-    everything = f"`harness list {what.replace(' ', '')}s` shows all"
-    return UnknownName(f"unknown {what} {name!r}{hint} ({everything}, `harness plugins` what is broken)")
+        hint = f" Known: {', '.join(known) or 'none'}."
+    plural = f"{what.replace(' ', '')}s"
+    everything = f"`harness list {plural}` lists all, `harness plugins` shows broken plugins."
+    return UnknownName(f"unknown {what} {name!r}.{hint} {everything}")
 
 
 MOST_LISTED = 12
@@ -341,8 +342,8 @@ def bind(spec: MetricSpec, given: Params, label: str | None = None) -> MetricSpe
 def _check_parameter(spec: MetricSpec, name: str, value: Any) -> None:
     if name not in spec.parameters:
         near = nearest(name, spec.parameters, most=1)
-        hint = f"did you mean {near[0]}?" if near else f"it has: {', '.join(spec.parameters) or 'none'}"
-        raise SpecError(f"metric {spec.name!r} has no parameter {name!r}; {hint}")
+        hint = f"Did you mean {near[0]}?" if near else f"It has: {', '.join(spec.parameters) or 'none'}."
+        raise SpecError(f"metric {spec.name!r} has no parameter {name!r}. {hint}")
     is_depth = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     if name == spec.depth_parameter and not is_depth:
         raise SpecError(f"metric {spec.name!r}: {name}={value!r}, expected a whole number from 1")

@@ -208,8 +208,8 @@ def look_at(module: str, attribute: str, role: Role) -> dict[str, Any]:
 def _missing(target: str, module: ModuleType, attribute: str, role: Role) -> UnknownName:
     names = [name for name, value in vars(module).items() if _fits(value, role)]
     near = nearest(attribute, names)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"its {role.name}s: {', '.join(names) or 'none'}"
-    return UnknownName(f"{role.name} {target!r}: module {module.__name__!r} has no {attribute!r}; {hint}")
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Its {role.name}s: {', '.join(names) or 'none'}."
+    return UnknownName(f"{role.name} {target!r}: module {module.__name__!r} has no {attribute!r}. {hint}")
 
 
 def _fits(value: Any, role: Role) -> bool:

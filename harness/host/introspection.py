@@ -82,7 +82,7 @@ def parameters_of(spec: LearnerSpec | DatasetSpec | RepresentationSpec) -> Param
         raise SpecError(
             f"the source of {spec.load} does not declare its parameters",
             culprit=f"learner {spec.name!r}",
-            next_step="list them in its spec, since learners with an environment are not imported here",
+            next_step="List them in its spec, since learners with an environment are not imported here.",
         )
     try:
         return import_parameters(spec.load)

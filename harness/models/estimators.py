@@ -140,12 +140,15 @@ def write_foreign(estimator: Any, path: Path) -> None:
         ) from error
 
 
-def read_foreign(path: Path, trusted: Iterable[str]) -> Any:
-    """Return an estimator that skops wrote; raise ModelError if it has types that are not trusted."""
+def read_foreign(path: Path, trusted: Iterable[str] | None) -> Any:
+    """Return an estimator that skops wrote; raise ModelError if it has types that are not trusted.
+
+    None trusts all types, for a file that was just written.
+    """
     skops = _import_skops(path.name)
     try:
         found = frozenset(skops.get_untrusted_types(file=path))
-        unknown = sorted(found.difference(trusted, SPARSE_TYPES))
+        unknown = [] if trusted is None else sorted(found.difference(trusted, SPARSE_TYPES))
         if not unknown:
             return skops.load(path, trusted=sorted(found))
     except Exception as error:  # a damaged file can raise any error
@@ -159,7 +162,7 @@ def _import_skops(what: str) -> Any:
     try:
         import skops.io  # noqa: PLC0415 (an extra, for learners without `save`)
     except ImportError as error:
-        raise ModelError(f"{what} needs skops", next_step=f"Run {SKOPS_EXTRA}") from error
+        raise ModelError(f"{what} needs skops", next_step=f"Run `{SKOPS_EXTRA}`.") from error
     return skops.io
 
 

@@ -248,7 +248,7 @@ def _checked_spans(spans: Any, text: str, n_features: int) -> NDArray[np.int64]:
     columns, starts, ends = array.T
     within = (columns >= 0) & (columns < n_features) & (starts >= 0) & (starts < ends) & (ends <= len(text))
     if not within.all():
-        raise ValueError("feature_spans gave a column or a place that does not exist")
+        raise ValueError("feature_spans returned a column or a place that does not exist")
     return array
 
 

@@ -6,9 +6,10 @@ measure the expected accuracy and to calibrate the confidence. The second one ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,22 @@ from harness.errors import ContractError, ModelError, SpecError
 from harness.experiment.load import load_experiment
 from harness.experiment.plan import plan, read_experiment
 from harness.experiment.python import describe_data, describe_learners
-from harness.experiment.resolve import Resolved, environment_of, preparer
+from harness.experiment.resolve import find_environments, preparer
 from harness.host.contract import Dataset
 from harness.host.discovery import Session, find_modules_of, make_session
 from harness.models.estimators import ENDINGS, saved_as
 from harness.models.folder import Expected, LearnerFile, ModelManifest, TrainedOn, check_new
 from harness.models.held_out import Measurements, measure
 from harness.models.kept import KeptRows, as_kept
+from harness.models.learner_jobs import SAVED
+from harness.models.learner_process import LearnerHome, ProcessLearner, find_home, fit_in_process
 from harness.models.model import Model, NamedClassifier, save_model
 from harness.stats.calibration import calibrator_to_plain
 from harness.system.machine import describe_versions
 from harness.text import counted
 from harness.trials.data import rows_for
 from harness.trials.fit import HELD_OUT, FittedPipeline, fit_pipeline
+from harness.trials.fit import fit as fit_here
 from harness.trials.predict import KEPT_SCORES
 from harness.trials.trial import Trial
 
@@ -79,12 +83,14 @@ def fit(
         Representation of the rows; by default that of the dataset.
     text, label : str, optional
         Names of the columns of a data frame with texts and labels.
-    seed : int
+    seed : int, default=0
         Random seed of the learner and of the choice of held-out rows.
-    keep_rows : bool
-        True to keep the training rows in the model, so that `Model.explain` shows the nearest ones.
-    plugins_dirs, disabled_plugins
-        Folders with further plugins; names of plugins to ignore.
+    keep_rows : bool, default=False
+        True to keep the training rows in the model. `Model.explain` then shows the nearest ones.
+    plugins_dirs : iterable of path, default=()
+        Folders with further plugins.
+    disabled_plugins : iterable of str, default=()
+        Names of plugins to ignore.
 
     Returns
     -------
@@ -148,12 +154,12 @@ def fit_request(request: FitRequest, session: Session, out: Path | None, say: Sa
     if out is not None:  # fail before the training, which may take hours
         check_new(out)
     find_modules_of(session)
-    trial = _only_trial(request, session)
+    trial, home = _only_trial(request, session, say)
     if request.keep_rows:
         _check_keeps_rows(trial)
     data = open_dataset(Path(trial.data_folder))
     try:
-        model = _fit_trial(trial, data, request, say)
+        model = _fit_trial(trial, data, request, say, fitter_for(home))
     except ContractError as error:
         raise ModelError(str(error), culprit=f"learner {trial.label!r}") from error
     if out is not None:
@@ -161,8 +167,11 @@ def fit_request(request: FitRequest, session: Session, out: Path | None, say: Sa
     return model
 
 
-def _only_trial(request: FitRequest, session: Session) -> Trial:
-    """Return the trial of a request, after resolving names, parsing the data and checking that learner and data fit."""
+def _only_trial(request: FitRequest, session: Session, say: Say) -> tuple[Trial, LearnerHome | None]:
+    """Return the trial of a request, and the environment that its learner needs, if any.
+
+    Names are resolved, the data is parsed, and the learner is checked to take it.
+    """
     given = {
         "learners": request.learner,
         "datasets": request.data,
@@ -173,7 +182,8 @@ def _only_trial(request: FitRequest, session: Session) -> Trial:
     if request.representation is not None:
         given["representation"] = request.representation
     resolved = read_experiment(load_experiment(None, given, session.catalog, "fit"), session)
-    _check_packages(resolved)
+    homes = [find_home(learner, session, say) for learner in resolved.learners]
+    resolved = find_environments(resolved, build=False, say=say)
     prepare = preparer(session)
     headers = {dataset.name: prepare(dataset) for dataset in resolved.datasets}
     planned = plan(resolved, headers)
@@ -185,18 +195,15 @@ def _only_trial(request: FitRequest, session: Session) -> Trial:
             f"expected one learner with one set of parameters on one dataset, got {len(trials)} combinations",
             next_step="Give one value for each parameter.",
         )
-    return trials[0]
+    return trials[0], homes[0]
 
 
-def _check_packages(resolved: Resolved) -> None:
-    """Raise ModelError for a learner that needs its own environment, since models run in this Python."""
-    for learner in resolved.learners:
-        if any(environment_of(chain) for chain in learner.chains()):
-            raise ModelError(
-                "runs in its own environment, which models do not support",
-                culprit=f"learner {learner.ref.label!r}",
-                next_step="Choose another learner to fit; `harness run` can compare this one.",
-            )
+FitLearner = Callable[..., Any]
+
+
+def fitter_for(home: LearnerHome | None) -> FitLearner:
+    """Return the function that fits a learner: in this process, or in the environment that it needs."""
+    return fit_here if home is None else partial(fit_in_process, home)
 
 
 def _check_keeps_rows(trial: Trial) -> None:
@@ -210,11 +217,11 @@ def _check_keeps_rows(trial: Trial) -> None:
         )
 
 
-def _fit_trial(trial: Trial, data: Dataset, request: FitRequest, say: Say) -> Model:
+def _fit_trial(trial: Trial, data: Dataset, request: FitRequest, say: Say, fit_learner: FitLearner) -> Model:
     say(f"calibrating on {HELD_OUT.share:.0%} of {counted(data.rows, 'row')}")
-    found = _measure(trial, data)
+    found = _measure(trial, data, fit_learner)
     say("training on all rows")
-    fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
+    fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed), fit_learner)
     manifest = _describe(trial, data, fitted, found, request.expected or _expected(found))
     manifest = replace(manifest, learner=replace(manifest.learner, expression=request.learner))
     classifier = NamedClassifier(fitted.learner, data.class_names, found.calibrated.calibrator)
@@ -227,10 +234,10 @@ def _kept_rows(data: Dataset, fitted: FittedPipeline) -> KeptRows:
     return as_kept(texts, data.y, fitted.representation.transform(texts))
 
 
-def _measure(trial: Trial, data: Dataset) -> Measurements:
+def _measure(trial: Trial, data: Dataset, fit_learner: FitLearner) -> Measurements:
     """Train on a part of the rows, and return the calibration and the measurements on the held-out rows."""
     train, held_out = draw_split(HELD_OUT, data.rows, trial.seed, {})
-    fitted = fit_pipeline(trial, data, train)
+    fitted = fit_pipeline(trial, data, train, fit_learner)
     rows = fitted.representation.transform(rows_for(data, trial.representing.takes_text)[held_out])
     return measure(fitted.learner, rows, data, train, held_out, KEPT_SCORES)
 
@@ -263,12 +270,28 @@ def _describe(
         calibrator=calibrator_to_plain(found.calibrated.calibrator),
         reliability={**asdict(found.calibrated.reliability), "brier_by_kind": dict(found.calibrated.tried)},
         fitted=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=describe_versions(),
+        versions={**describe_versions(), **packages_of(fitted.learner)},
         held_out=found.held_out,
     )
 
 
+def packages_of(learner: Any) -> Mapping[str, str]:
+    """Return the versions of the packages in the environment of a learner; none if it needs no environment."""
+    return learner.home.environment.packages if isinstance(learner, ProcessLearner) else {}
+
+
 def _learner_file(trial: Trial, learner: Any) -> LearnerFile:
+    if isinstance(learner, ProcessLearner):
+        spec = learner.home.spec
+        return LearnerFile(
+            name=trial.learner,
+            distribution=trial.learner_distribution,
+            load=spec.load,
+            params=learner.params,
+            file=SAVED,
+            saved_as=learner.saved_as,
+            environment=spec.environment,
+        )
     kind, how = type(learner), saved_as(learner)
     params = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
     load = f"{kind.__module__}:{kind.__qualname__}"

@@ -2,6 +2,7 @@
 
 manifest.json         learner, data, expected accuracy, calibration; the checksum of each other file and of itself
 learner.npz           the learner (learner.skops if it cannot save itself)
+learner               or in its place the tool's own files, for a learner that needs an environment
 representation/       the fitted representation, if the learner needs one: a file for each part and representation.json
 classes.json          class names by position, and the taxonomy if there is one
 rows.npz              the training rows, if they are kept to explain predictions
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +32,7 @@ from harness.data.load import checked_taxonomy
 from harness.errors import DataError, ModelError, next_step_after, reason_of
 from harness.files.atomic import build_folder
 from harness.host.contract import TableLayout, Taxonomy
+from harness.host.taxonomy import OPTIONAL
 from harness.models.held_out import HeldOut
 from harness.syntax.expression import Params
 
@@ -58,6 +61,8 @@ class LearnerFile:
     saved_as: SavedAs
     expression: str = ""
     """The learner as in an experiment, to train it again; empty in models of earlier releases."""
+    environment: tuple[str, ...] = ()
+    """The packages of the environment that trained it; empty for a learner that runs in the Python of the harness."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,7 +302,7 @@ def _check_files(folder: Path, files: Mapping[str, FileFacts]) -> None:
             if found.bytes == expected.bytes:  # else the file differs, and there is no need to read it
                 found = _facts(path)
         except (OSError, ValueError) as error:
-            raise ModelError(f"{name} cannot be read: {error}", next_step="Copy the whole folder again.") from None
+            raise ModelError(f"{name} cannot be read: {error}", next_step="Copy the folder again.") from None
         if found != expected:
             raise ModelError(f"{name} was changed (checksum)", next_step="Copy the folder again, or fit it again.")
 
@@ -310,6 +315,49 @@ def _check_inside(folder: Path, name: str) -> None:
     for parent in list(pure.parents)[:-1]:
         if (folder / parent).is_symlink():
             raise ModelError(f"{parent} is a link", next_step="Copy the files themselves into the folder.")
+
+
+def check_only_listed(folder: Path, name: str, files: Mapping[str, FileFacts]) -> None:
+    """Raise ModelError if a folder below the model has a link, or a file without a checksum.
+
+    A tool reads its folder by itself, and may read any file in it.
+    """
+    for place, folders, names in os.walk(folder / name):
+        for one in sorted([*folders, *names]):
+            path = Path(place, one)
+            listed = path.relative_to(folder).as_posix()
+            if path.is_symlink():
+                raise ModelError(f"{listed} is a link", next_step="Copy the files themselves into the folder.")
+            if one in names and listed not in files:
+                raise ModelError(f"its manifest does not list {listed!r}", next_step="Remove the file.")
+
+
+def copy_regular(source: Path, target: Path, facts: Mapping[str, FileFacts] | None = None) -> None:
+    """Copy a file, or a folder with all its files, as part of a model.
+
+    Parameters
+    ----------
+    source, target : Path
+        An existing file or folder, and a path that does not exist.
+    facts : mapping, optional
+        Expected sizes and checksums, by path below the parent of `source`.
+
+    Raises
+    ------
+    ModelError
+        If there is a link or a device, or if a file differs from its checksum.
+    """
+    places = [source]
+    for place in places:  # grows while it is read
+        copied = target / place.relative_to(source)
+        if place.is_dir() and not place.is_symlink():
+            copied.mkdir()
+            places += sorted(place.iterdir())
+            continue
+        regular_size(place)
+        shutil.copyfile(place, copied)
+        if facts is not None and facts.get(place.relative_to(source.parent).as_posix()) != _facts(copied):
+            raise ModelError(f"{place.name} was changed (checksum)", next_step="Load the model again.")
 
 
 def _facts(path: Path) -> FileFacts:
@@ -332,6 +380,10 @@ def write_classes(folder: Path, classes: ClassNames) -> None:
             "class_node": tree.class_node.tolist(),
             "node_names": list(tree.node_names),
         }
+        for name in OPTIONAL:
+            values = getattr(tree, name)
+            if values is not None:
+                plain["taxonomy"][name] = values.tolist()
     (folder / CLASSES).write_text(json.dumps(plain), encoding="utf-8")
 
 
@@ -343,7 +395,8 @@ def read_classes(folder: Path) -> ClassNames:
         if tree is None:
             return ClassNames(names, None)
         parent, class_node = np.array(tree["parent"], np.int64), np.array(tree["class_node"], np.int64)
-        taxonomy = Taxonomy(parent, class_node, tuple(tree["node_names"]))
+        more = {name: np.array(tree[name]) for name in OPTIONAL if name in tree}
+        taxonomy = Taxonomy(parent, class_node, tuple(tree["node_names"]), **more)
         return ClassNames(names, checked_taxonomy(taxonomy, len(names)))
     except (DataError, OSError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ModelError(f"{CLASSES} cannot be read: {first_line(error)}", culprit=f"model {folder}") from error

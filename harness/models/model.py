@@ -16,7 +16,8 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from harness.errors import ModelError
-from harness.host.contract import Taxonomy
+from harness.host.catalog import Entry
+from harness.host.contract import LearnerSpec, Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session, plugin_folders
 from harness.models.back_off import BackOff, NodePredictions, class_shares, node_scores
 from harness.models.estimators import (
@@ -32,6 +33,7 @@ from harness.models.explain import Explanation, explain
 from harness.models.folder import (
     ClassNames,
     ModelManifest,
+    check_only_listed,
     new_folder,
     read_classes,
     read_model_manifest,
@@ -41,6 +43,7 @@ from harness.models.folder import (
 from harness.models.held_out import check_figures, read_back_off, read_label_calibrator
 from harness.models.kept import KEPT_FILE, KeptRows, read_kept, write_kept
 from harness.models.label_sets import LabelPredictions, choose_labels
+from harness.models.learner_process import ProcessLearner, home_of
 from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
 from harness.trials.data import FittedRepresentation
 from harness.trials.predict import KEPT_SCORES, all_scores, gives_scores, rank_with_scores
@@ -129,6 +132,8 @@ class NamedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def _rank(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
         try:
             return rank_with_scores(self.learner, X, k, len(self.classes_))
+        except ModelError:
+            raise
         except Exception as error:  # code of a plugin can raise any error
             problem = f"{type(error).__name__}: {error}"
             raise ModelError(f"the learner {type(self.learner).__name__} fails on these rows: {problem}") from error
@@ -209,15 +214,34 @@ class Model:
         return self.classifier.class_names
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Return the name of the best class of each row; an empty string for a row without known features."""
+        """Return the name of the best class of each row; an empty string for a row without known features.
+
+        Parameters
+        ----------
+        rows : object
+            A sequence of texts, or rows of numbers.
+        """
         return self.classifier.predict(self._seen(rows))
 
     def rank(self, rows: Any, k: int = 5) -> NDArray[Any]:
-        """Return the names of the k best classes of each row, best first; padded with empty strings."""
+        """Return the names of the k best classes of each row, best first; padded with empty strings.
+
+        Parameters
+        ----------
+        rows : object
+            A sequence of texts, or rows of numbers.
+        k : int, default=5
+            Number of classes for each row.
+        """
         return self.answer(rows, k).names
 
     def confidence(self, rows: Any) -> NDArray[np.float64]:
         """Return the probability that the best class is right. About 90% of the rows with confidence 0.9 are right.
+
+        Parameters
+        ----------
+        rows : object
+            A sequence of texts, or rows of numbers.
 
         Raises
         ------
@@ -251,8 +275,13 @@ class Model:
     def explain(self, text: str) -> Explanation:
         """Return why a text got its class: what each word adds to the score of the class and of its strongest rival.
 
-        Linear learners and trees give the parts of their scores; for other learners, each word is left out in turn.
+        Linear learners and trees provide the parts of their scores; for other learners, each word is left out in turn.
         The result also has the three nearest training rows, if the model keeps them.
+
+        Parameters
+        ----------
+        text : str
+            The text.
 
         Raises
         ------
@@ -332,6 +361,16 @@ class Model:
     def save(self, folder: str | PathLike[str]) -> ModelManifest:
         """Save the model in a new folder, and return its manifest with the checksums of the files.
 
+        Parameters
+        ----------
+        folder : path
+            The new folder.
+
+        Returns
+        -------
+        ModelManifest
+            The manifest.
+
         Raises
         ------
         ModelError
@@ -388,7 +427,11 @@ def save_model(model: Model, folder: Path) -> ModelManifest:
 def write_model(model: Model, place: Path) -> ModelManifest:
     """Write the files of a model into an empty folder, and return its manifest with the checksums of the files."""
     manifest = model.manifest
-    save_learner(model.classifier.learner, place / manifest.learner.file)
+    learner = model.classifier.learner
+    if isinstance(learner, ProcessLearner):
+        learner.copy_files(place / manifest.learner.file)
+    else:
+        save_learner(learner, place / manifest.learner.file)
     if model.representation is not None:
         _save_representation(model.representation, place / REPRESENTATION)
     write_classes(place, ClassNames(model.classes, model.taxonomy))
@@ -419,10 +462,10 @@ def load_model(
     ----------
     folder : path
         The folder of the model.
-    trusted : iterable of str
+    trusted : iterable of str, default=()
         Further types that the model may load, such as "my_package.Mine". Types of scikit-learn, numpy and scipy are
         always allowed.
-    plugins_dirs : iterable of path
+    plugins_dirs : iterable of path, default=()
         Folders with further plugins, besides those that this process already uses.
 
     Returns
@@ -504,8 +547,25 @@ def _open(place: Path, session: Session, trusted: frozenset[str]) -> Model:
 
 def _load_learner(folder: Path, manifest: ModelManifest, session: Session, trusted: Iterable[str]) -> Any:
     part = manifest.learner
+    found = next((entry for entry in session.catalog.learners if entry.spec.name == part.name), None)
+    if found is not None and found.spec.environment:
+        return _load_in_environment(folder, manifest, found, session, trusted)
     _check_listed(manifest, part.file)
     return load_learner(folder / part.file, part, session.catalog, trusted)
+
+
+def _load_in_environment(
+    folder: Path, manifest: ModelManifest, entry: Entry[LearnerSpec], session: Session, trusted: Iterable[str]
+) -> ProcessLearner:
+    """Return a learner that runs in its environment. Its class is the registered one, and not what the file names."""
+    part = manifest.learner
+    if part.load != entry.spec.load:
+        raise ModelError(f"{part.load} is not the learner {part.name!r}, which is {entry.spec.load}")
+    if not any(name == part.file or name.startswith(f"{part.file}/") for name in manifest.files):
+        raise ModelError(f"its manifest does not list {part.file!r}")
+    check_only_listed(folder, part.file, manifest.files)
+    home, place = home_of(entry.spec, session), folder / part.file
+    return ProcessLearner(home, place, part.saved_as, tuple(trusted), params=part.params, facts=manifest.files)
 
 
 def _load_representation(folder: Path, manifest: ModelManifest, trusted: Iterable[str]) -> Any:

@@ -430,6 +430,6 @@ def _bind(settings: ServeSettings) -> socket.socket:
         raise ModelError(
             f"cannot listen there: {error.strerror}",
             culprit=f"{settings.host}:{settings.port}",
-            next_step="choose another --host or --port; --port 0 takes a free one",
+            next_step="Choose another --host or --port; --port 0 takes a free one.",
         ) from None
     return opened

@@ -28,14 +28,20 @@ from harness.errors import ModelError
 from harness.experiment.load import build, load_experiment
 from harness.experiment.plan import plan
 from harness.experiment.references import DatasetRef, find_representation, learner_refs, parse_dataset
-from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, environment_of, resolve_learner
+from harness.experiment.resolve import (
+    MINIMUM_DEPTH,
+    Resolved,
+    ResolvedDataset,
+    find_environments,
+    resolve_learner,
+)
 from harness.experiment.schema import dataset_groups
 from harness.files.atomic import copy_linked, replacement_folder
 from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session
 from harness.models.back_off import node_depth
 from harness.models.estimators import load_learner
-from harness.models.fit import single_dataset
+from harness.models.fit import fitter_for, packages_of, single_dataset
 from harness.models.folder import MANIFEST, Expected, ModelManifest, check_new, read_model_manifest
 from harness.models.held_out import Measurements, measure
 from harness.models.kept import KeptRows, add_rows
@@ -49,6 +55,7 @@ from harness.models.labelled import (
     read_added_rows,
     read_new_rows,
 )
+from harness.models.learner_process import ProcessLearner
 from harness.models.model import Model, NamedClassifier, open_model, save_model, write_model
 from harness.sdk.texts import Texts
 from harness.stats.calibration import FEWEST_ROWS, calibrator_to_plain
@@ -127,9 +134,9 @@ def update(
         New folder for the updated model, which leaves `model` unchanged.
     text, label : str, optional
         Names of the columns with texts and labels; by default those of the training data.
-    trusted : iterable of str
+    trusted : iterable of str, default=()
         Further types that the model may load; see `harness.load_model`.
-    plugins_dirs : iterable of path
+    plugins_dirs : iterable of path, default=()
         Folders with further plugins.
 
     Returns
@@ -347,8 +354,9 @@ class _Updating:
             classes=len(names),
             updates=(*old.data.updates, {**asdict(update), "new_classes": list(update.new_classes)}),
         )
+        versions = {**describe_versions(), **packages_of(trained.fitted.learner)}
         manifest = replace(
-            old, data=data, fitted=update.time, versions=describe_versions(), expected=trained.expected or old.expected
+            old, data=data, fitted=update.time, versions=versions, expected=trained.expected or old.expected
         )
         calibrator = self.model.classifier.calibrator
         if trained.measured is not None:
@@ -481,13 +489,15 @@ class _Updating:
         train = np.concatenate([old_train, n_old + parts.train])
         train = train[shuffled(len(train), trial.seed)]
         held_out = np.concatenate([old_held_out, n_old + parts.held_out])
-        first = fit_pipeline(trial, data, train)
+        learner = self.model.classifier.learner
+        fit_learner = fitter_for(learner.home if isinstance(learner, ProcessLearner) else None)
+        first = fit_pipeline(trial, data, train, fit_learner)
         texts = Texts.of(data.texts or ())[held_out]
         rows = first.representation.transform(texts)
         right = _hits(first.learner, rows, data.y[held_out], len(names))
         measured = measure(first.learner, rows, data, train, held_out, KEPT_SCORES)
         self.say("training on all rows")
-        fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
+        fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed), fit_learner)
         source = f"measured on {counted(len(right), 'held-out row')}"
         expected = Expected(accuracy=float(right.mean()), rows=len(right), known_from=source)
         return Trained("retrained", fitted, right[len(old_held_out) :], measured, expected)
@@ -502,8 +512,6 @@ class _Updating:
         raw = load_experiment(None, {**given, "split": str(HELD_OUT)}, catalog, "update")
         experiment = build(raw.table, raw.source, catalog)
         learners = [resolve_learner(ref, catalog) for ref in learner_refs(experiment, dataset_groups(experiment))]
-        if any(environment_of(chain) for learner in learners for chain in learner.chains()):
-            raise NotAtHand(f"{part.name} runs in its own environment")
         trained = self.model.manifest.data
         named = self.model.manifest.representation
         dataset = ResolvedDataset(
@@ -513,6 +521,7 @@ class _Updating:
             representations=() if named is None else (find_representation(named, catalog),),
         )
         resolved = Resolved(experiment, tuple(learners), (dataset,), MINIMUM_DEPTH, catalog=catalog)
+        resolved = find_environments(resolved, build=False, say=self.say)
         return plan(resolved, {dataset.name: header}).trials[0]
 
 

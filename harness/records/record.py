@@ -248,10 +248,10 @@ def make_record(names: TrialNames, measured: Measured, circumstances: Circumstan
     circumstances : Circumstances
         The conditions of the trial.
     """
-    whole: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part, kind in ((names, TrialNames), (measured, Measured), (circumstances, Circumstances)):
-        whole |= {name: getattr(part, name) for name in field_names(kind)}
-    return Record(**whole)
+        values |= {name: getattr(part, name) for name in field_names(kind)}
+    return Record(**values)
 
 
 def field_names(kind: type) -> tuple[str, ...]:
@@ -277,11 +277,11 @@ TIMES_OF_RANKING = {"predict": "rank", "predict_one": "rank_one", "predict_one_p
 LARGEST_NUMBER = 1e18
 GIVEN = ("tuned", "tuning")
 """Fields with parameters of the user, which may be infinite."""
-MOST_TEXT, MOST_WARNINGS = 1 << 16, 20
+MOST_TEXT, MOST_WARNINGS, MOST_KEY_LENGTH = 1 << 16, 20, 200
 
 
 class BadLine(ValueError):
-    """A line is incomplete, was changed, or is no record."""
+    """A line is incomplete, was changed, or is not a record."""
 
 
 class NewerLine(ValueError):
@@ -382,7 +382,7 @@ def from_line(line: str) -> Record:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
-        raise BadLine("not whole") from None
+        raise BadLine("incomplete") from None
     if not isinstance(content, dict) or "crc32" not in content:
         raise BadLine("no record")
     body = line.rstrip("\n").rpartition(',"crc32":')[0] + "}"
@@ -390,7 +390,7 @@ def from_line(line: str) -> Record:
         raise BadLine("changed since it was written (checksum)")
     written_in = content.get("format", 0)
     if not isinstance(written_in, int):
-        raise BadLine(f"its format is no number: {written_in!r}")
+        raise BadLine(f"its format is not a number: {written_in!r}")
     if written_in > FORMAT:
         raise NewerLine(f"a record of format {written_in}, and this harness knows formats up to {FORMAT}")
     from pydantic import ValidationError  # noqa: PLC0415 (the process of a trial needs no validation)
@@ -403,11 +403,18 @@ def from_line(line: str) -> Record:
         if isinstance(content.get("split"), str):  # files have the split as a text
             content["split"] = asdict(parse_split(content["split"]))
         record: Record = _adapter(Record).validate_json(json.dumps(content), strict=True)
-        return record
     except ValidationError as error:
         raise BadLine(f"fields are missing or wrong: {_first_problem(error)}") from None
     except (HarnessError, KeyError, TypeError, AttributeError) as error:
         raise BadLine(f"fields are missing or wrong: {error}") from None
+    if not _is_file_name(record.key):
+        raise BadLine("fields are missing or wrong: key: Input should be usable as the name of a file")
+    return record
+
+
+def _is_file_name(key: str) -> bool:
+    """Return whether a key can name the file of the ranks, inside of their folder."""
+    return 0 < len(key) <= MOST_KEY_LENGTH and key.isprintable() and "/" not in key
 
 
 # -- lines in older formats ------------------------------------------------------------------------------------------

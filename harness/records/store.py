@@ -26,12 +26,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from harness.errors import StoreError, reason_of
-from harness.files.atomic import append_line, lock, open_unlinked, remove_temporary_files, write_file
+from harness.files.atomic import append_line, lock, open_unlinked, read_regular, remove_temporary_files, write_file
 from harness.records.record import BadLine, NewerLine, Record, from_line, to_line
 from harness.system.machine import Machine, read_machine
 from harness.text import counted
 
 RECORDS, DAMAGED, LOCK, SAME_CODE = "records.jsonl", "damaged.jsonl", "lock", "same_code.json"
+RANKS, MOST_RANKS_BYTES = "ranks", 2**32
 MACHINES, EXPERIMENT, INCOMPATIBLE = "machine.json", "experiment.toml", "incompatible.txt"
 
 
@@ -64,7 +65,7 @@ def read_machines(folder: Path) -> dict[str, Machine]:
 def _read_facts(folder: Path) -> dict[str, object]:
     """Return the content of the file of machines; empty if it cannot be read."""
     try:
-        facts = json.loads((folder / MACHINES).read_text(encoding="utf-8"))
+        facts = json.loads(read_regular(folder / MACHINES))
     except (OSError, ValueError, RecursionError):
         return {}
     return facts if isinstance(facts, dict) else {}
@@ -93,7 +94,7 @@ def read_same_code(folder: Path) -> list[SameCode]:
     """Return the statements in a folder, an empty list without the file; raise StoreError if it is malformed."""
     path = folder / SAME_CODE
     try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
+        listed = json.loads(read_regular(path))
         return [SameCode(**{field.name: str(one[field.name]) for field in fields(SameCode)}) for one in listed]
     except FileNotFoundError:
         return []
@@ -101,7 +102,7 @@ def read_same_code(folder: Path) -> list[SameCode]:
         raise StoreError(
             f"cannot be read ({type(error).__name__}: {error})",
             culprit=str(path),
-            next_step="remove the file: trials of earlier code then run again",
+            next_step="Remove the file: trials of earlier code then run again.",
         ) from error
 
 
@@ -114,17 +115,25 @@ def write_same_code(folder: Path, statements: Sequence[SameCode]) -> None:
 def read_incompatible(folder: Path) -> tuple[str, ...]:
     """Return a line for each learner that could not run on some datasets of the last run."""
     try:
-        return tuple((folder / INCOMPATIBLE).read_text(encoding="utf-8").splitlines())
+        return tuple(read_regular(folder / INCOMPATIBLE).decode().splitlines())
     except (OSError, ValueError):
         return ()
 
 
 def read_ranks(folder: Path, key: str) -> bytes | None:
-    """Return the stored ranks of a trial as the bytes of a .npy file; None if there are none."""
+    """Return the stored ranks of a trial as the bytes of a .npy file; None if there are none.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be read or is not a regular file.
+    """
     try:
-        return (folder / "ranks" / f"{key}.npy").read_bytes()
+        return read_regular(folder / RANKS / f"{key}.npy", MOST_RANKS_BYTES)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise StoreError(f"{folder / RANKS / key}.npy cannot be read: {reason_of(error)}") from error
 
 
 def no_results_in(folder: Path) -> StoreError:
@@ -159,7 +168,7 @@ def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
             raise StoreError(
                 f"line {number} is {error}",
                 culprit=str(path),
-                next_step="a newer harness reads this folder; nothing in it was changed",
+                next_step="Use a newer release of harness. Nothing in the folder was changed.",
             ) from None
     return records, damaged
 
@@ -240,10 +249,10 @@ class Store:
         self._state = (size, *found[1:])  # a line that another process has added meanwhile makes the sizes differ
 
     def _ranks_folder(self) -> Path:
-        folder = self.folder / "ranks"
+        folder = self.folder / RANKS
         folder.mkdir(exist_ok=True)
         if folder.is_symlink():
-            raise StoreError("is a link to another place", culprit=str(folder), next_step="put a folder there")
+            raise StoreError("is a link to another place", culprit=str(folder), next_step="Put a folder there.")
         return folder
 
     def make_sure(self, *, at_end: bool = False) -> None:
@@ -267,13 +276,13 @@ class Store:
             raise StoreError(
                 f"the results folder was removed during the run, with {lost} in it",
                 culprit=str(self.folder),
-                next_step="give the same command again",
+                next_step="Repeat the command.",
             )
         path = self.folder / RECORDS
         known = counted(len(self.records), "record")
         try:
             if not _is_at(self._handle, path):
-                if path.exists():
+                if path.is_file():
                     self._put_aside(path.read_bytes())
                 self._write_anew()
                 warnings.warn(f"{path} was taken away during the run: written anew, with all {known}", stacklevel=3)
@@ -366,11 +375,11 @@ def open_store(folder: Path) -> Iterator[Store]:
             held = stack.enter_context(lock(folder / LOCK, wait=False))
         except BlockingIOError:
             raise StoreError(
-                f"{folder} is being written by process {_read_holder(folder)}: wait for it, or use another --out"
+                f"{folder} is being written by process {_read_holder(folder)}. Wait for it, or use another --out."
             ) from None
         except OSError as error:
             raise _about_link(folder / LOCK, error) or StoreError(
-                f"cannot write to {folder}: {error.strerror}: choose another folder with --out"
+                f"cannot write to {folder}: {error.strerror}. Choose another folder with --out."
             ) from error
         store = _open_locked(folder, held)
         stack.callback(store.close)
@@ -386,7 +395,7 @@ def open_store(folder: Path) -> Iterator[Store]:
 def _read_holder(folder: Path) -> str:
     """Return the number of the process that holds the lock of a folder, from the lock file."""
     try:
-        return (folder / LOCK).read_bytes()[:32].decode(errors="replace").strip() or "unknown"
+        return read_regular(folder / LOCK)[:32].decode(errors="replace").strip() or "unknown"
     except OSError:
         return "unknown"
 
@@ -396,8 +405,10 @@ def _open_locked(folder: Path, held: int) -> Store:
         os.ftruncate(held, 0)
         os.pwrite(held, f"{os.getpid()}\n".encode(), 0)
         remove_temporary_files(folder)
-        if not (folder / "ranks").is_symlink():
-            remove_temporary_files(folder / "ranks")
+        ranks = folder / RANKS
+        if not ranks.is_symlink():
+            ranks.mkdir(exist_ok=True)  # a trial can only hide a folder that exists
+            remove_temporary_files(ranks)
         return Store(folder)
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {error.strerror}") from error
@@ -413,7 +424,7 @@ def _open_own(path: Path, flags: int) -> int:
 
 def _about_link(path: Path, error: OSError) -> StoreError | None:
     if error.errno == errno.ELOOP:
-        return StoreError("is a link to another place", culprit=str(path), next_step="remove the link")
+        return StoreError("is a link to another place", culprit=str(path), next_step="Remove the link.")
     return None
 
 

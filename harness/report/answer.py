@@ -6,7 +6,8 @@ claim no more than the marks of the table. Without a test they give the best mea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.host.contract import MetricSpec
@@ -19,6 +20,10 @@ from harness.text import counted, say
 
 TOLERANCE = 0.01
 """Largest distance from the best share, here one point, for a learner to be picked as the fastest or smallest."""
+ROUNDING = 1e-9
+"""Added to `TOLERANCE`: 0.90 - 0.89 is more than 0.01 in binary."""
+MOST_DATASETS = 3
+"""Maximum number of datasets that have sentences of their own."""
 MOST_NAMES = 4
 """Maximum number of learners that a sentence names."""
 
@@ -38,16 +43,19 @@ class Pick:
     """Costs such as training time and size: formatted values by the heading of their metric."""
 
 
-def pick_learners(competitors: Sequence[Line], columns: Sequence[MetricSpec]) -> tuple[Pick, ...]:
-    """Return the picks of one dataset, most accurate first.
+def pick_learners(
+    competitors: Sequence[Line], columns: Sequence[MetricSpec], offered: Sequence[MetricSpec] = ()
+) -> tuple[Pick, ...]:
+    """Return the picks of one dataset, most accurate first, by the trials that all learners share.
 
     Parameters
     ----------
     competitors : sequence of Line
         Lines on the same dataset, prepared in the same way.
     columns : sequence of MetricSpec
-        The metrics of the table. The first is the quality. The first timed cost decides which learner is fastest,
-        the first other cost which is smallest.
+        The metrics of the table. The first is the quality. The first timed cost decides which learner is fastest.
+    offered : sequence of MetricSpec, optional
+        Further metrics of the trials. `size_column` decides by which metric a learner is smallest.
 
     Returns
     -------
@@ -55,42 +63,56 @@ def pick_learners(competitors: Sequence[Line], columns: Sequence[MetricSpec]) ->
         Empty without a trial that all learners share. Only the most accurate learner if the quality is not a share,
         because `TOLERANCE` is defined for shares only.
     """
-    quality, costs = columns[0], cost_columns(columns[1:])
+    quality, times = columns[0], [metric for metric in columns[1:] if _is_cost(metric) and metric.timed]
+    size = size_column(competitors, columns[1:], offered)
     seeds = shared_seeds(competitors, quality.name)
-    means = {}
-    for line in competitors:
-        summary = line.summary(quality.name, seeds)
-        if summary is not None:
-            means[line.title] = summary.mean
+    means = _means_over(seeds, competitors, quality)
     if not means:
         return ()
     choose_best = max if quality.direction == "higher" else min
     best = choose_best(means.values())
     lines = {line.title: line for line in competitors}
     leaders = [lines[title] for title, mean in means.items() if mean == best]
-    picks = [_pick("Most accurate", _cheapest(leaders, costs[:1]) or leaders[0], quality, quality, costs)]
+    make = _PickMaker(quality, [*times, *([size] if size else [])], seeds)
+    cheapest = next((one for cost in times[:1] if (one := make.cheapest(leaders, cost))), None)
+    picks = [make.pick("Most accurate", cheapest or leaders[0], quality)]
     if quality.unit != "share":
         return tuple(picks)
-    close = [lines[title] for title, mean in means.items() if abs(mean - best) <= TOLERANCE]
-    for cost in _deciding(costs):
-        cheapest = _cheapest(close, [cost])
-        if cheapest is not None:
-            need = "Fastest" if cost.timed else "Smallest"
-            picks.append(_pick(f"{need} within 1 point", cheapest, cost, quality, costs))
+    close = [lines[title] for title, mean in means.items() if abs(mean - best) <= TOLERANCE + ROUNDING]
+    for need, cost in (("Fastest", next(iter(times), None)), ("Smallest", size)):
+        cheapest = make.cheapest(close, cost) if cost else None
+        if cost and cheapest:
+            picks.append(make.pick(f"{need} within 1 point", cheapest, cost))
     return tuple(picks)
 
 
-def cost_columns(columns: Sequence[MetricSpec]) -> list[MetricSpec]:
-    """Return the metrics that are costs, which read no ranks: all times, and the first size."""
-    costs = [metric for metric in columns if metric.direction == "lower" and metric.depth == 0]
-    sizes = [metric for metric in costs if not metric.timed]
-    return [metric for metric in costs if metric.timed or metric in sizes[:1]]
+def size_column(
+    lines: Sequence[Line], columns: Sequence[MetricSpec], offered: Sequence[MetricSpec] = ()
+) -> MetricSpec | None:
+    """Return the size that most lines have: bytes, in a column or not, or another cost that is a column.
+
+    Bytes are measured for every learner, weights only for learners that report them.
+    """
+    sizes = [metric for metric in columns if _is_cost(metric) and not metric.timed]
+    sizes += [metric for metric in offered if _is_cost(metric) and not metric.timed and metric.unit == "bytes"]
+
+    def known(metric: MetricSpec) -> tuple[int, bool]:
+        return sum(bool(line.values(metric.name)) for line in lines), metric.unit == "bytes"
+
+    return max(sizes, key=known, default=None)
 
 
 def describe_answer(
-    lines: Sequence[Line], columns: Sequence[MetricSpec], test: str = AUTO, hits: RowHits | None = None
+    lines: Sequence[Line],
+    columns: Sequence[MetricSpec],
+    test: str = AUTO,
+    hits: RowHits | None = None,
+    offered: Sequence[MetricSpec] = (),
 ) -> list[str]:
     """Return two sentences for each dataset: the picks, and how the best learner compares with the others.
+
+    More than `MOST_DATASETS` datasets have two sentences together: how often each learner leads, and how many leads are
+    significant.
 
     Parameters
     ----------
@@ -102,10 +124,15 @@ def describe_answer(
         A name in `harness.stats.TEST_NAMES`.
     hits : RowHits, optional
         Hits on test rows, for McNemar's test.
+    offered : sequence of MetricSpec, optional
+        Further metrics of the trials, as `pick_learners` takes them.
     """
+    by_dataset = [competitors for competitors in lines_by_dataset(lines).values() if len(competitors) > 1]
+    if len(by_dataset) > MOST_DATASETS:
+        return _describe_leads([_standing_of(competitors, columns[0], test, hits) for competitors in by_dataset])
     sentences = []
-    for competitors in lines_by_dataset(lines).values():
-        picks = pick_learners(competitors, columns) if len(competitors) > 1 else ()
+    for competitors in by_dataset:
+        picks = pick_learners(competitors, columns, offered)
         if not picks:
             continue
         first, *others = picks
@@ -116,7 +143,7 @@ def describe_answer(
     return sentences
 
 
-def quality_interval(line: Line, metric: MetricSpec) -> Interval | None:
+def quality_interval(line: Line, metric: MetricSpec, seeds: Collection[int] | None = None) -> Interval | None:
     """Return the mean of a share with its 95% interval.
 
     On resampled splits the interval is that of the corrected resampled t-test. On a fixed split, and with too few
@@ -128,14 +155,16 @@ def quality_interval(line: Line, metric: MetricSpec) -> Interval | None:
         A learner on a dataset.
     metric : MetricSpec
         The metric, which has an interval only if it is a share.
+    seeds : collection of int, optional
+        Seeds of the trials to use; by default all.
 
     Returns
     -------
     Interval or None
         None if the metric is not a share, or if there is no value or no number of test rows.
     """
-    values = list(line.values(metric.name).values())
-    summary = line.summary(metric.name)
+    values = [value for seed, value in line.values(metric.name).items() if seeds is None or seed in seeds]
+    summary = line.summary(metric.name, seeds)
     if summary is None or metric.unit != "share":
         return None
     if not is_fixed(line.prepared.split):
@@ -149,43 +178,53 @@ def quality_interval(line: Line, metric: MetricSpec) -> Interval | None:
     return Interval(summary.mean, max(summary.mean - width, 0.0), min(summary.mean + width, 1.0))
 
 
-def _deciding(costs: Sequence[MetricSpec]) -> list[MetricSpec]:
-    """Return the first timed cost and the first size."""
-    timed = [metric for metric in costs if metric.timed]
-    sizes = [metric for metric in costs if not metric.timed]
-    return [*timed[:1], *sizes[:1]]
+def _is_cost(metric: MetricSpec) -> bool:
+    """Return whether a metric is a cost: less is better, and it reads no ranks."""
+    return metric.direction == "lower" and metric.depth == 0
 
 
-def _cheapest(lines: Sequence[Line], costs: Sequence[MetricSpec]) -> Line | None:
-    priced: list[tuple[float, int, Line]] = []
+def _means_over(seeds: Collection[int], lines: Iterable[Line], metric: MetricSpec) -> dict[str, float]:
+    """Return the mean of each line over some seeds, by title; lines without a value are left out."""
+    means = {}
     for line in lines:
-        for cost in costs:
-            summary = line.summary(cost.name)
-            if summary is not None:
-                priced.append((summary.mean, len(priced), line))
-    return min(priced)[2] if priced else None
-
-
-def _pick(need: str, line: Line, by: MetricSpec, quality: MetricSpec, costs: Sequence[MetricSpec]) -> Pick:
-    values = {}
-    for metric in costs:
-        summary = line.summary(metric.name)
+        summary = line.summary(metric.name, seeds)
         if summary is not None:
-            values[heading_of(metric)] = say(summary.mean, metric.unit)
-    return Pick(need, line, _describe_value(line, by), _quality_with_interval(line, quality), values)
+            means[line.title] = summary.mean
+    return means
 
 
-def _describe_value(line: Line, metric: MetricSpec) -> str:
-    summary = line.summary(metric.name)
-    return "" if summary is None else f"{heading_of(metric)} {say(summary.mean, metric.unit)}"
+@dataclass(frozen=True)
+class _PickMaker:
+    """Makes picks from the trials that all learners share, so that they agree with the verdict and the figure."""
+
+    quality: MetricSpec
+    costs: Sequence[MetricSpec]
+    seeds: Collection[int]
+
+    def cheapest(self, lines: Sequence[Line], cost: MetricSpec) -> Line | None:
+        means = _means_over(self.seeds, lines, cost)
+        return min((line for line in lines if line.title in means), key=lambda line: means[line.title], default=None)
+
+    def pick(self, need: str, line: Line, by: MetricSpec) -> Pick:
+        costs = {_cost_name(metric): self._value(line, metric) for metric in self.costs}
+        reason = f"{_cost_name(by)} {self._value(line, by)}"
+        return Pick(need, line, reason, self._quality(line), {name: value for name, value in costs.items() if value})
+
+    def _value(self, line: Line, metric: MetricSpec) -> str:
+        summary = line.summary(metric.name, self.seeds)
+        return "" if summary is None else say(summary.mean, metric.unit)
+
+    def _quality(self, line: Line) -> str:
+        text = f"{heading_of(self.quality)} {self._value(line, self.quality)}"
+        interval = quality_interval(line, self.quality, self.seeds)
+        if interval is None:
+            return text
+        return f"{text} ({say(interval.low, self.quality.unit)} to {say(interval.high, self.quality.unit)})"
 
 
-def _quality_with_interval(line: Line, metric: MetricSpec) -> str:
-    text = _describe_value(line, metric)
-    interval = quality_interval(line, metric)
-    if interval is None:
-        return text
-    return f"{text} ({say(interval.low, metric.unit)} to {say(interval.high, metric.unit)})"
+def _cost_name(metric: MetricSpec) -> str:
+    """Return the name of a cost in a pick: "size" for bytes, otherwise the heading of its column."""
+    return "size" if metric.unit == "bytes" and not metric.timed else heading_of(metric)
 
 
 # -- verdicts in sentences -------------------------------------------------------------------------------------------
@@ -204,6 +243,12 @@ class _Standing:
     @property
     def leader(self) -> str:
         return self.judged.verdict.leaders[0] if self.judged.verdict.leaders else next(iter(self.means))
+
+    @property
+    def equally_good(self) -> list[str]:
+        """Learners with the best mean."""
+        best = next(iter(self.means.values()))
+        return [title for title, mean in self.means.items() if mean == best]
 
     @property
     def equal(self) -> list[str]:
@@ -251,11 +296,7 @@ def describe_verdict(
 
 def _standing_of(competitors: Sequence[Line], metric: MetricSpec, test: str, hits: RowHits | None) -> _Standing:
     seeds = shared_seeds(competitors, metric.name)
-    means: dict[str, float] = {}
-    for line in competitors:
-        summary = line.summary(metric.name, seeds)
-        if summary is not None:
-            means[line.title] = summary.mean
+    means = _means_over(seeds, competitors, metric)
     best_first = sorted(means, key=means.__getitem__, reverse=metric.direction == "higher")
     judged = judge_metric(competitors, metric, test, hits)
     return _Standing(metric, {title: means[title] for title in best_first}, judged, len(seeds))
@@ -264,7 +305,7 @@ def _standing_of(competitors: Sequence[Line], metric: MetricSpec, test: str, hit
 def _describe_quality(standing: _Standing) -> str:
     name = heading_of(standing.metric)
     if standing.judged.missing == UNSHARED:
-        return f"No trial is shared by all learners, so that they cannot be compared by {name}."
+        return f"No trial is shared by all learners, so they cannot be compared by {name}."
     if not standing.means:
         return f"No trial has a value for {name}."
     if len(standing.means) == 1:
@@ -295,6 +336,30 @@ def _describe_untested(standing: _Standing, name: str) -> str:
         trials = counted(standing.trials, "paired trial is", "paired trials are")
         return f"{sentence}; {trials} too few to test that."
     return f"{sentence}; there is no verdict, for the reason below the table."
+
+
+def _describe_leads(standings: Sequence[_Standing]) -> list[str]:
+    """Return how often each learner leads, and on how many datasets the lead is significant."""
+    ran = [standing for standing in standings if standing.means]
+    if not ran:
+        return []
+    leads = Counter(title for standing in ran for title in standing.equally_good)
+    ordered = sorted(leads.items(), key=lambda item: (-item[1], item[0]))
+    named = _list_names(f"{_quote(title)} ({count})" for title, count in ordered)
+    best = f"Best mean {heading_of(ran[0].metric)} on {counted(len(ran), 'dataset')}: {named}."
+    return [best, _count_significant_leads(ran)]
+
+
+def _count_significant_leads(standings: Sequence[_Standing]) -> str:
+    tested = [standing for standing in standings if standing.judged.verdict.tested]
+    if not tested:
+        return "No dataset has a verdict, for the reasons below the table."
+    over_all = sum(bool(standing.beaten) and not standing.equal for standing in tested)
+    over_some = sum(bool(standing.beaten and standing.equal) for standing in tested)
+    sentence = f"The best learner beats all others significantly on {over_all} of {counted(len(tested), 'dataset')}"
+    sentence = f"{sentence} and some of them on {over_some}"
+    without = len(standings) - len(tested)
+    return f"{sentence}; {without} more have no verdict." if without else f"{sentence}."
 
 
 def _describe_failures(competitors: Iterable[Line]) -> list[str]:

@@ -242,7 +242,7 @@ def _record_of(line: Line, seed: int) -> Record | None:
 def _is_share_of(row_hits: Sequence[bool], score: float | None) -> bool:
     """Return whether a score equals the share of hits or of misses.
 
-    Otherwise the metric is no mean over test rows, and a test of hits would not be a test of the metric.
+    Otherwise the metric is not a mean over test rows, and a test of hits would not be a test of the metric.
     """
     if score is None or not len(row_hits):
         return False
@@ -361,7 +361,7 @@ def _explain(reason: int, cases: Sequence[MetricVerdict], folder: str) -> str:
         pairs = dict.fromkeys(" and ".join(pair) for judged in cases for pair in judged.verdict.constant)
         subject = next(iter(pairs), "learners")
         more = f" (and {counted(len(pairs) - 1, 'more pair')})" if len(pairs) > 1 else ""
-        return f"{subject}{more} differ by the same amount in every trial, so that there is no variance to test with."
+        return f"{subject}{more} differ by the same amount in every trial: there is no variance to test with."
     if reason == NO_RANKS:
         return (
             "the split is fixed, and McNemar's test needs saved ranks and data that are not available here. "

@@ -150,20 +150,20 @@ def _check_rivals(lines: Sequence[Line], results: Results) -> None:
         raise HarnessError(
             f"learners were compared on {', '.join(names)}: which one is meant?",
             culprit=where,
-            next_step="say dataset=NAME, or --dataset NAME",
+            next_step="Choose one with dataset=NAME, or --dataset NAME.",
         )
     splits = sorted({str(line.prepared.split) for line in lines})
     if len(splits) > 1:
         raise HarnessError(
             f"learners were compared on {names[0]} by the splits {', '.join(splits)}: which one is meant?",
             culprit=where,
-            next_step="say split=SPLIT, or --split SPLIT",
+            next_step="Choose one with split=SPLIT, or --split SPLIT.",
         )
     if len({line.prepared for line in lines}) > 1:
         raise HarnessError(
-            f"{names[0]} changed between these trials, so that they do not compare",
+            f"{names[0]} changed between these trials, so they cannot be compared",
             culprit=where,
-            next_step="run them again with another --out",
+            next_step="Run them again with another --out.",
         )
 
 

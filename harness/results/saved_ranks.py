@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.data.arrays import Header, is_whole, open_dataset, read_header
+from harness.data.arrays import Header, is_complete, open_dataset, read_header
 from harness.data.split import draw_labelled
 from harness.errors import DataError, HarnessError
 from harness.executors.base import Executor
@@ -209,8 +209,8 @@ def _add_scores(store: Store, record: Record, scorer: Scorer, open_data: OpenDat
     if not good:
         return False
     origins = {entry.spec.name: str(entry.origin) for entry in scorer.metrics if entry.spec.name in good}
-    whole = replace(record, scores={**record.scores, **good}, rescored={**record.rescored, **origins})
-    store.append(whole)  # records are never overwritten: readers take the last one of each trial
+    updated = replace(record, scores={**record.scores, **good}, rescored={**record.rescored, **origins})
+    store.append(updated)  # records are never overwritten: readers take the last one of each trial
     return True
 
 
@@ -237,7 +237,7 @@ def beyond_saved(record: Record, metric: MetricSpec, folder: Path) -> str:
     if metric.depth > record.depth < (record.n_classes or 0):
         return (
             f"metric {metric.name!r} reads {metric.depth} ranks a row, but {folder} keeps {record.depth} of "
-            f"{record.label} on {record.dataset}: run again with --metrics {metric.name}, which keeps as many"
+            f"{record.label} on {record.dataset}. Run again with --metrics {metric.name}, which keeps as many."
         )
     return ""
 
@@ -257,7 +257,7 @@ def ranks_of(folder: Path, record: Record) -> Ranking:
     if saved is None:
         raise HarnessError(
             f"{folder}: the ranks of {record.label} on {record.dataset}, seed {record.seed}, are not there "
-            f"(ranks/{record.key}.npy): run that trial again in another folder"
+            f"(ranks/{record.key}.npy). Run that trial again in another folder."
         )
     _check_file(folder, record, saved)
     try:
@@ -384,7 +384,7 @@ def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDatas
     for folder in parsed_root().glob("*"):
         with suppress(DataError):  # a damaged copy of another dataset does not matter here
             kept = read_header(folder)
-            if kept is not None and kept.fingerprint == record.fingerprint and is_whole(kept):
+            if kept is not None and kept.fingerprint == record.fingerprint and is_complete(kept):
                 return folder
     ref = DatasetRef(
         source=record.dataset_source or record.dataset,
@@ -469,7 +469,7 @@ def compare_results(
     columns = choose_columns(first.session.catalog, metrics, [*first.records, *second.records])
     pairs = pair_lines(first.lines(), second.lines(), learners)
     if not pairs.both:
-        raise HarnessError(_nothing_shared(first, second, learners))
+        raise HarnessError(_describe_no_overlap(first, second, learners))
     hits: tuple[ReadHits, ReadHits] | None = None
     if instances:
         hits = first.saved_ranks.hits, second.saved_ranks.hits
@@ -487,18 +487,18 @@ def _named(results: Results) -> str:
     return ", ".join(map(str, results.folders))
 
 
-def _nothing_shared(first: Results, second: Results, learners: tuple[str, str] | None) -> str:
+def _describe_no_overlap(first: Results, second: Results, learners: tuple[str, str] | None) -> str:
     """Return the error message for two results without a common line; it lists the lines of both."""
     if learners:
-        pair = f"{learners[0]!r} of the first folder and {learners[1]!r} of the second have not"
-        way = "Choose labels from this list"
+        pair = f"{learners[0]!r} of the first folder and {learners[1]!r} of the second were not"
+        way = "Choose labels of lines with the same data from this list."
     else:
-        pair = "no learner of both folders has"
-        way = "Compare two learners of different names with --learners FIRST,SECOND"
-    parts = [f"nothing to compare: {pair} run on the same data, prepared alike"]
+        pair = "no learner of both folders was"
+        way = "To compare two learners of different names, use --learners FIRST,SECOND."
+    parts = [f"nothing to compare: {pair} run on the same dataset, representation and split"]
     for name, results in {_named(first): first, _named(second): second}.items():
         parts += [f"  {name}: {line}" for line in describe_lines(results.lines())]
-    return "\n".join([*parts, f"{way}. Dataset, representation and split must be the same."])
+    return "\n".join([*parts, way])
 
 
 def row_hits(outcome: Outcome, depth: int) -> list[bool]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError
 from harness.executors.base import Executor, Workplace
+from harness.executors.local import paths_of
 from harness.experiment.resolve import Resolved, code_group, environment_of
 from harness.experiment.schema import RunOptions
 from harness.host.catalog import Entry
 from harness.host.discovery import Session
 from harness.host.introspection import import_target, locate
+from harness.records.store import RANKS
 from harness.syntax.values import executor_of
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def trial_executor(
     resolved: Resolved,
     session: Session,
     options: RunOptions,
+    results: Path,
     say: Callable[[str], None],
 ) -> Iterator[Executor]:
     """Yield the executor that runs the trials.
@@ -48,6 +51,8 @@ def trial_executor(
     session : Session
         Names the folders of plugins to send.
     options : RunOptions
+    results : Path
+        The results folder.
     say : callable
         Shows a warning.
     """
@@ -56,8 +61,20 @@ def trial_executor(
         return
     requirements = _requirements(resolved, session, options)
     with import_target(executor_of(cluster))(cluster, requirements, say) as remote:
-        remote.prepare(Workplace(resolved.preload, resolved.experiment.threads))
+        remote.prepare(workplace_of(resolved, session, results))
         yield remote
+
+
+def workplace_of(resolved: Resolved, session: Session, results: Path | None = None) -> Workplace:
+    """Return the settings of the processes of a run, which cannot write to `results` or read rankings there."""
+    return Workplace(
+        preload=resolved.preload,
+        threads=resolved.experiment.threads,
+        path=paths_of(session.folders),
+        interpreters=resolved.interpreters,
+        read_only=paths_of([results] if results else []),
+        hidden=paths_of([results / RANKS] if results else []),
+    )
 
 
 def _requirements(resolved: Resolved, session: Session, options: RunOptions) -> Requirements:
@@ -94,7 +111,7 @@ def _environments(resolved: Resolved) -> dict[str, WantedEnvironment]:
             environment = environment_of(chain)
             if environment is not None:
                 ready = resolved.environments[environment.name]
-                found[code_group(chain)] = WantedEnvironment(environment.asked, dict(ready.packages))
+                found[code_group(chain)] = WantedEnvironment(environment.requirements, dict(ready.packages))
     return found
 
 
@@ -126,7 +143,7 @@ def _files_below(folder: Path) -> list[Path]:
             raise HarnessError(
                 f"holds more than {MOST_CODE_BYTES / 1e6:.0f} MB, which would be sent to every worker",
                 culprit=f"--plugins-dir {folder}",
-                next_step="keep data elsewhere",
+                next_step="Choose another data home.",
             )
         files.append(file)
     return files

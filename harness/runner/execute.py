@@ -511,9 +511,9 @@ def complete_metrics(
 ) -> None:
     """Compute metrics that finished trials lack from their stored ranks, and warn of those that cannot be computed."""
     records, catalog = store.records, resolved.catalog
-    asked = [find_metric(name, catalog) for name in resolved.experiment.metrics or ()]
+    requested = [find_metric(name, catalog) for name in resolved.experiment.metrics or ()]
     finished = [trial.key for trial in trials if _is_finished(records.get(trial.key))]
-    lacking = [entry for entry in asked if any(entry.spec.name not in records[key].scores for key in finished)]
+    lacking = [entry for entry in requested if any(entry.spec.name not in records[key].scores for key in finished)]
     if not lacking:
         return
     from harness.results.saved_ranks import SavedRanks, describe_missing_curves, fill_in  # noqa: PLC0415 (rarely needed)

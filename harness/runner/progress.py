@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from harness.experiment.resolve import NullProgress, Progress
-from harness.files.atomic import is_locked, write_file
+from harness.files.atomic import is_locked, read_regular, write_file
 from harness.host.catalog import Catalog
 from harness.host.contract import MetricSpec
 from harness.host.discovery import Session
@@ -166,7 +166,7 @@ class TerminalProgress:
         self.bar.update(self.task, total=total)
 
     def on_data(self, name: str) -> None:
-        self.say(f"reading dataset {name} (kept for the next time)")
+        self.say(f"reading dataset {name} (cached for later runs)")
 
     def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
         self.running[trial.key] = _shown(describe_phase(trial, phase, worker))
@@ -211,7 +211,7 @@ class NotebookProgress:
         self._show()
 
     def on_data(self, name: str) -> None:
-        self.say(f"reading dataset {name} (kept for the next time)")
+        self.say(f"reading dataset {name} (cached for later runs)")
 
     def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
         self.running[trial.key] = describe_phase(trial, phase, worker)
@@ -390,7 +390,7 @@ def read_status(folder: Path) -> FolderStatus:
     is_at_work = is_locked(folder / LOCK)
     records = read_records(folder) if (folder / RECORDS).exists() or not is_at_work else []
     try:
-        run = _STATUS.validate_json((folder / STATUS).read_bytes())
+        run = _STATUS.validate_json(read_regular(folder / STATUS))
     except (OSError, ValidationError):  # no run is active, or it has not written a status yet
         run = None
     failed = sum(record.status != "ok" for record in records)

@@ -28,7 +28,7 @@ from harness.records.record import Record
 from harness.records.store import EXPERIMENT, RECORDS, Store, open_store
 from harness.report.verdicts import PlannedComparison, describe_expected_power
 from harness.results.results import Results, read_results
-from harness.runner.cluster import trial_executor
+from harness.runner.cluster import trial_executor, workplace_of
 from harness.runner.execute import (
     adopt_same_code,
     as_planned,
@@ -134,7 +134,7 @@ def run_experiment(
     finally:
         progress.end()
     # Report.
-    return Ran(read_results([folder], session, records=records, asked=experiment.metrics), absent)
+    return Ran(read_results([folder], session, records=records, requested=experiment.metrics), absent)
 
 
 def run_plan(
@@ -253,9 +253,9 @@ def check_options(experiment: Experiment, options: RunOptions) -> None:
     if options.wait_for_idle is None:
         return
     if options.client is not None or experiment.on is not None:
-        raise SpecError("--wait-for-idle waits for this machine, and --on runs trials on others: use one of the two")
+        raise SpecError("--wait-for-idle waits for this machine, and --on runs trials on others. Use one of the two.")
     if experiment.jobs > 1:
-        raise SpecError("--wait-for-idle would wait for the other trials of --jobs: use one of the two")
+        raise SpecError("--wait-for-idle would wait for the other trials of --jobs. Use one of the two.")
 
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -310,10 +310,7 @@ def prepare_to_run(
     executor: Executor, resolved: Resolved, session: Session, progress: Progress, results: Path | None = None
 ) -> None:
     """Import the modules that trials share, and compile kernels if necessary; trials cannot write to `results`."""
-    threads, path = resolved.experiment.threads, paths_of(session.folders)
-    read_only = paths_of([results] if results else [])
-    workplace = Workplace(resolved.preload, threads, path, resolved.interpreters, read_only)
-    executor.prepare(workplace, lambda: progress.say(COMPILING))
+    executor.prepare(workplace_of(resolved, session, results), lambda: progress.say(COMPILING))
 
 
 def report_warnings(planned: Plan, machine: Machine, progress: Progress) -> None:
@@ -363,7 +360,7 @@ def describe_leakage(trials: Sequence[Trial]) -> Iterator[str]:
         if rows:
             yield (
                 f"{trial.dataset}: {rows:,} of {test_rows:,} test rows ({rows / test_rows:.1%}) have a text that is "
-                f"also in training (seed {trial.seed}); --split grouped:text keeps equal texts together"
+                f"also in training (seed {trial.seed}). Use --split grouped:text to keep equal texts together."
             )
 
 
@@ -456,7 +453,7 @@ def run_pending(
     noticed: set[str] = set()
     cluster = options.client if options.client is not None else experiment.on
     at_once = experiment.jobs if cluster is None else MANY
-    with trial_executor(executor, cluster, resolved, session, options, progress.say) as runs_trials:
+    with trial_executor(executor, cluster, resolved, session, options, store.folder, progress.say) as runs_trials:
         for each in limits.rounds(todo, store.records, at_once):
             record_skipped(each.skipped, circumstances, store, progress)
             represent_shared(each.trials, executor, progress, experiment.jobs)

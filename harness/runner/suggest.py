@@ -25,14 +25,15 @@ from harness.syntax.expression import parse
 
 NEAREST = 3
 """Number of similar datasets that are named."""
-SCALE = 0.5
+PROPOSALS = 3
+"""Number of learners that are proposed."""
+SCALE = 3.0
 """Distance at which the weight of a dataset has fallen to 1/e."""
+WORST = 0.05
+"""Loss of R1 that counts where a learner failed, and the largest that counts: a learner that is further behind is no
+better as a proposal than a learner that failed."""
 UNTRIED = 0.02
-"""Loss of R1 added to the mean of a learner where it was not run."""
-ENOUGH = 0.5
-"""A learner that failed on a dataset with this share of rows times classes, or more, is expected to fail again."""
-CLOSE = 0.02
-"""The loss of R1 that is accepted for faster training."""
+"""Loss of R1 added to the mean of a learner where it was not run, for instance without a taxonomy."""
 UNLIKE = math.log(10)
 """The distance between texts and numbers; the same as that between datasets with n and 10 n rows."""
 
@@ -87,7 +88,7 @@ class Proposal:
     r1: float
     """R1 on `dataset`."""
     behind: float
-    """Expected difference to the highest R1: the mean over measured datasets, weighted by similarity."""
+    """Expected difference to the highest R1, at most `WORST`: the mean over datasets, weighted by similarity."""
     train_seconds: float
     """Expected time of one training: the time on `dataset`, scaled by the number of rows."""
     answer_seconds: float
@@ -111,6 +112,11 @@ def distance(one: Facts, other: Facts) -> float:
     return apart
 
 
+def unlikeness(facts: Facts, other: Facts) -> float:
+    """Return the distance of two datasets, larger by `UNLIKE` if only one of them has several labels a row."""
+    return distance(facts, other) + UNLIKE * (facts.multilabel != other.multilabel)
+
+
 def nearest_datasets(facts: Facts, measured: Sequence[Measurement]) -> list[str]:
     """Return up to `NEAREST` measured datasets, the most similar first.
 
@@ -123,10 +129,10 @@ def nearest_datasets(facts: Facts, measured: Sequence[Measurement]) -> list[str]
 
 
 def propose(facts: Facts, measured: Sequence[Measurement]) -> list[Proposal]:
-    """Return up to three learners: the most accurate, the one that complements it best, and a fast one.
+    """Return up to three learners: the most accurate, and two that complement it best.
 
     Every measured dataset counts, by its similarity to the data. A learner that failed on data of this size is not
-    proposed. The second learner is the one with which the better of both loses least.
+    proposed. Each further learner is the one with which the best of all proposals loses least.
 
     Parameters
     ----------
@@ -143,20 +149,26 @@ def propose(facts: Facts, measured: Sequence[Measurement]) -> list[Proposal]:
     if not nearest_datasets(facts, measured):
         raise HarnessError("no comparison that was measured has a learner for this data")
     expected = _expected(facts, measured)
-    best = min(expected, key=lambda one: one.behind)
-    chosen = [_proposal(best, facts, "the most accurate")]
-    left = [one for one in expected if one is not best]
-    if left:
-        second = min(left, key=lambda one: (_loss_of_better(best, one), one.behind))
-        where = "where the first is weaker" if _loss_of_better(best, second) < best.behind else "the next accurate"
-        chosen.append(_proposal(second, facts, where))
-        left.remove(second)
-    able = sorted((one for one in expected if one.behind <= best.behind + CLOSE), key=lambda one: one.seconds_a_row)
-    quick = next((one for one in able if one in left), None)
-    if quick is not None:
-        which = "the" if quick is able[0] else "the next"
-        chosen.append(_proposal(quick, facts, f"{which} quickest to train at most {CLOSE:.2f} behind it"))
-    return chosen
+    chosen: list[_Expected] = []
+    reasons: list[str] = []
+    for _ in range(min(PROPOSALS, len(expected))):
+        left = [one for one in expected if one not in chosen]
+        best = min(left, key=lambda one: (_loss_of_best([*chosen, one]), one.behind))
+        reasons.append(_reason_for(best, chosen))
+        chosen.append(best)
+    quickest = min(range(len(chosen)), key=lambda at: chosen[at].seconds_a_row)
+    if len(chosen) > 1:
+        reasons[quickest] += ", and the quickest to train"
+    return [_proposal(one, facts, reason) for one, reason in zip(chosen, reasons, strict=True)]
+
+
+def _reason_for(one: _Expected, chosen: Sequence[_Expected]) -> str:
+    """Return why a learner is proposed after those chosen before."""
+    if not chosen:
+        return "the most accurate"
+    if _loss_of_best([*chosen, one]) == _loss_of_best(chosen):
+        return "the next most accurate"
+    return "better where the first is weak" if len(chosen) == 1 else "better where both are weak"
 
 
 @dataclass(frozen=True)
@@ -168,7 +180,7 @@ class _Expected:
     cost: Cost
     """Its costs in `first`."""
     losses: tuple[float, ...]
-    """Differences to the highest R1, by dataset."""
+    """Differences to the highest R1, by dataset, as `WORST` limits them."""
     weights: tuple[float, ...]
     """Similarities of these datasets, which sum to 1."""
 
@@ -183,42 +195,45 @@ class _Expected:
         return self.cost.train_seconds / self.first.facts.rows
 
 
-def _loss_of_better(one: _Expected, other: _Expected) -> float:
-    """Return the expected loss of R1 if the better of two learners is taken on every dataset."""
-    pairs = zip(one.weights, one.losses, other.losses, strict=True)
-    return sum(weight * min(first, second) for weight, first, second in pairs)
+def _loss_of_best(chosen: Sequence[_Expected]) -> float:
+    """Return the expected loss of R1 if the best of some learners is taken on every dataset."""
+    losses = [min(losses) for losses in zip(*(one.losses for one in chosen), strict=True)]
+    return sum(weight * loss for weight, loss in zip(chosen[0].weights, losses, strict=True))
 
 
 def _expected(facts: Facts, measured: Sequence[Measurement]) -> list[_Expected]:
     """Return the learners that are not expected to fail on the data; all that ever finished if there is no such one."""
     known = {one.dataset: one.facts for one in measured if one.cost is not None}
-    alike = [name for name in known if known[name].multilabel == facts.multilabel] or list(known)
-    near = sorted(alike, key=lambda name: (distance(facts, known[name]), name))
-    similar = {name: math.exp(-distance(facts, known[name]) / SCALE) for name in near}
-    total = sum(similar.values())
+    near = sorted(known, key=lambda name: (unlikeness(facts, known[name]), name))
+    similar = {name: math.exp(-unlikeness(facts, known[name]) / SCALE) for name in near}
+    weights = tuple(similar[name] / sum(similar.values()) for name in near)
     highest = {name: max(one.cost.r1 for one in measured if one.dataset == name and one.cost) for name in near}
     own: dict[str, dict[str, Measurement]] = {}
+    failed: set[tuple[str, str]] = set()
     failing = set()
     for one in measured:
-        if one.dataset in similar and one.cost is not None:
+        if one.cost is not None:
             own.setdefault(one.learner, {})[one.dataset] = one
-        elif one.cost is None and _work(one.facts) <= _work(facts) / ENOUGH:
+            continue
+        failed.add((one.learner, one.dataset))
+        if _work(one.facts) <= _work(facts):
             failing.add(one.learner)
     expected = []
     for learner in [name for name in own if name not in failing] or list(own):
         ran = own[learner]
-        lost = {name: highest[name] - one.cost.r1 for name, one in ran.items() if one.cost}
-        mean = sum(similar[name] * loss for name, loss in lost.items()) / sum(similar[name] for name in lost)
+        lost = {name: min(highest[name] - one.cost.r1, WORST) for name, one in ran.items() if one.cost}
         first = next(ran[name] for name in near if name in ran)
         assert first.cost is not None
-        losses = tuple(lost.get(name, mean + UNTRIED) for name in near)
-        weights = tuple(similar[name] / total for name in near)
+        mean = sum(similar[name] * loss for name, loss in lost.items()) / sum(similar[name] for name in lost)
+        untried = min(mean + UNTRIED, WORST)
+        losses = tuple(lost.get(name, WORST if (learner, name) in failed else untried) for name in near)
         expected.append(_Expected(learner, first, first.cost, losses, weights))
     return expected
 
 
-def _work(facts: Facts) -> int:
-    return facts.rows * facts.classes
+def _work(facts: Facts) -> float:
+    """Return the work of training on data, for comparison: rows times classes times the length of a row."""
+    return facts.rows * facts.classes * (facts.features_a_row or facts.letters or 1)
 
 
 def _proposal(one: _Expected, facts: Facts, reason: str) -> Proposal:

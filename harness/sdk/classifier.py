@@ -102,9 +102,23 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
 
     def _begin(self, X: Matrix, y: ArrayLike) -> tuple[Examples, Labels]:
         """Start training: return the rows, and their labels as positions in `classes_`."""
+        rows, labels, _ = self._begin_weighted(X, y, None)
+        return rows, labels
+
+    def _begin_weighted(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Examples, Labels, NDArray[np.float64] | None]:
+        """Start training on rows with weights: also return the weights above 0, or None if all weights are 1.
+
+        A row of weight 0 is left out, also from `classes_`.
+        """
         X, y = self._start_over(X, y)
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            X, y, weights = X[kept], y[kept], weights[kept]
         starts, names, self.classes_ = name_labels(y)
-        return self._as_rows(X), as_labels(starts, names, self.classes_)
+        return self._as_rows(X), as_labels(starts, names, self.classes_), weights
 
     def _begin_batch(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> tuple[Examples, Labels, bool]:
         """Start a batch: return the rows, their labels as positions, and whether this is the first batch.
@@ -363,6 +377,46 @@ def with_first_ahead(scores: NDArray[np.float64], first: NDArray[np.int32]) -> N
     rows = np.flatnonzero((first >= 0) & (scores.argmax(axis=1) != first)) if scores.size else np.empty(0, np.int64)
     scores[rows, first[rows]] = np.nextafter(scores[rows].max(axis=1, initial=LOWEST_SCORE), np.inf)
     return scores
+
+
+# -- weights of rows -------------------------------------------------------------------------------------------------
+
+
+def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weights of rows as numbers.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+        A weight of at least 0 for each row.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,), or None
+        The weights; None if there are none, or if all are 1.
+
+    Raises
+    ------
+    ValueError
+        If the shape differs, if a weight is negative or not finite, or if all are zero.
+
+    Examples
+    --------
+    >>> check_sample_weight([1, 2], 2)
+    array([1., 2.])
+    """
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight for each row")
+    if not np.isfinite(weights).all() or weights.min(initial=0.0) < 0:
+        raise ValueError("sample_weight has a weight that is negative or not finite")
+    if not weights.any():
+        raise ValueError("all weights in sample_weight are zero")
+    return None if (weights == 1).all() else weights
 
 
 # -- labels ----------------------------------------------------------------------------------------------------------

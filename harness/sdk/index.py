@@ -293,6 +293,26 @@ def rank_and_score_all(
     return rank_and_score(rows, instances, base, k)
 
 
+def rank_by_biases(base: NDArray[np.float64], k: int) -> NDArray[np.int32]:
+    """Return the ranking of a row without features, by the biases of the classes.
+
+    Parameters
+    ----------
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without any feature; -inf for classes that are never ranked.
+    k : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of int32, shape (k,)
+        Classes, best first; -1 pads.
+    """
+    n_ranked = int(np.isfinite(base).sum())
+    order = np.argsort(-base, kind="stable")[: min(n_ranked, k)]
+    return np.pad(order, (0, k - order.size), constant_values=-1).astype(np.int32)
+
+
 def rank_touched_classes(
     rows: Rows, instances: Instances, factors: NDArray[np.float64], k: int, *, n_classes: int, degree: int
 ) -> NDArray[np.int32]:

@@ -291,6 +291,34 @@ def warn_of_negative(rows: csr_array, learner: object) -> None:
         )
 
 
+def warn_without_bias(rows: Examples, learner: object, bias: float, stacklevel: int = 5) -> None:
+    """Warn if the rows have negative values and the learner has no bias.
+
+    Separators through the origin cannot keep a class apart from the others in centred data.
+
+    Parameters
+    ----------
+    rows : csr_array or ndarray
+        Training rows.
+    learner : object
+        The learner.
+    bias : float
+        Value of its constant feature; 0 for none.
+    stacklevel : int, default=5
+        Number of calls up to the line that called `fit`.
+    """
+    values = rows if isinstance(rows, np.ndarray) else rows.data
+    negative = 0 if bias else np.count_nonzero(values < 0)
+    if negative:
+        share = negative / np.count_nonzero(values)
+        warnings.warn(
+            f"{type(learner).__name__} has no bias, and {share:.1%} of the values in X are negative: set bias=1.0, or "
+            "scale the features to 0 and above",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def _n_edges(examples: Instances | Vectors) -> int:
     """Return the room for edges in training; none for dense rows, whose index is built after each pass."""
     return 0 if isinstance(examples, np.ndarray) else examples.data.size

@@ -31,7 +31,7 @@ ALLOWED = (
     "'given' / 'given:NAME' for a split of the dataset, 'grouped:COLUMN', 'grouped:text' or 'time:COLUMN', "
     "each optionally with a share, as in 'grouped:text:0.2'"
 )
-ONE_LABEL = "needs one label a row: use holdout:SHARE or kfold:K for multi-label data"
+ONE_LABEL = "needs one label a row. Use holdout:SHARE or kfold:K for multi-label data."
 """The message for a stratified split of multi-label data."""
 
 
@@ -102,12 +102,12 @@ class Split:
         if self.kind != "holdout":
             raise DataError(
                 f"split '{self}' cannot reserve rows for tuning once",
-                next_step="use holdout:SHARE or a split of the dataset, or tune in every trial: leave out `once`",
+                next_step="Use holdout:SHARE or a split of the dataset, or tune in every trial: leave out `once`.",
             )
         if share >= 1 - self.share:
             raise DataError(
                 f"split '{self}' leaves no rows for training if {share:g} of them are reserved for tuning once",
-                next_step="choose a smaller share for `once`",
+                next_step="Choose a smaller share for `once`.",
             )
         return Split(TUNING, share=SHARE, reserve=share), replace(self, reserve=share)
 
@@ -129,9 +129,9 @@ class Split:
         trouble = f"split '{self}': the dataset has no column {self.name!r} for splits"
         if self.by_text:
             trouble = f"split '{self}': the dataset has no texts"
-        brought = ", ".join(f"{self.kind}:{name}" for name in known)
-        way = f"it has {brought}" if brought else f'for a table set it, as in "titles.csv({option}={self.name})"'
-        raise DataError(trouble, next_step=way)
+        named = ", ".join(f"{self.kind}:{name}" for name in known)
+        advice = f"It has {named}." if named else f'For a table set it, as in "titles.csv({option}={self.name})".'
+        raise DataError(trouble, next_step=advice)
 
     def settle(self, given: Mapping[str, object]) -> Split:
         """Return the split with its full name: `given` becomes `given:NAME` if the dataset has one split.
@@ -161,10 +161,11 @@ class Split:
             return next(iter(given))
         if self.name in given:
             return self.name
-        known = ", ".join(f"given:{name}" for name in given) or "none, use holdout:SHARE"
+        splits = ", ".join(f"given:{name}" for name in given)
         if not self.name and given:
-            raise DataError(f"the dataset has {len(given)} splits: choose one of {known}")
-        raise DataError(f"the dataset has no split {self.name or 'given'!r}; it has: {known}")
+            raise DataError(f"the dataset has {len(given)} splits. Choose one of {splits}.")
+        known = f"It has {splits}." if splits else "Use holdout:SHARE."
+        raise DataError(f"the dataset has no split {self.name or 'given'!r}. {known}")
 
     def sizes(self, rows: int, given: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
         """Return the numbers of training and test rows; for folds, the smallest of each.
@@ -201,7 +202,7 @@ class Split:
         if min(train, test) < 1:
             empty = "test" if test < 1 else "training"
             other = "number of folds" if self.folds else "share"
-            raise DataError(f"split '{self}' of {rows} rows leaves the {empty} part empty: choose another {other}")
+            raise DataError(f"split '{self}' of {rows} rows leaves the {empty} part empty. Choose another {other}.")
         return train, test
 
 
@@ -220,8 +221,9 @@ def parse_split(text: str) -> Split:
 
     Examples
     --------
-    >>> parse_split("grouped:text:0.2")
-    Split(kind='grouped', share=0.2, folds=0, name='text')
+    >>> split = parse_split("grouped:text:0.2")
+    >>> split.kind, split.name, split.share
+    ('grouped', 'text', 0.2)
     """
     if RESERVE in text or text.startswith(f"{TUNING}:"):
         return _read_stage(text)

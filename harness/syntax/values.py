@@ -127,7 +127,7 @@ def parse_duration(value: object) -> float:
     Raises
     ------
     ValueError
-        If the value is no positive duration.
+        If the value is not a positive duration.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def parse_size(value: object) -> int:
     Raises
     ------
     ValueError
-        If the value is no positive size.
+        If the value is not a positive size.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def parse_memory(value: object) -> int:
     Raises
     ------
     ValueError
-        If the value is no size, or is below `SMALLEST_MEMORY`: its unit is most likely missing.
+        If the value is not a size, or is below `SMALLEST_MEMORY`: its unit is most likely missing.
     """
     size = parse_size(value)
     if size < SMALLEST_MEMORY:
@@ -185,10 +185,10 @@ def _with_unit(value: object, units: Mapping[str, float], bare: str, expected: s
     if match is None:
         raise ValueError(f"{in_a_line(repr(value), 100)} is not {expected}")
     number, unit = float(match[1]), match[2].lower() or bare
-    whole = number * units.get(unit, 0)
-    if not 0 < whole < MOST:
+    total = number * units.get(unit, 0)
+    if not 0 < total < MOST:
         raise ValueError(f"{in_a_line(repr(value), 100)} is not {expected}")
-    return whole
+    return total
 
 
 # -- representations -------------------------------------------------------------------------------------------------
@@ -422,7 +422,7 @@ class Fields:
         fits = isinstance(value, set | frozenset) and value <= set(choices)
         self._expect(name, fits, f"a set of {', '.join(choices)}")
 
-    def whole_numbers(self, *names: str) -> None:
+    def integers(self, *names: str) -> None:
         """Check that fields are integers and not bool."""
         for name in names:
             value = self._value(name)

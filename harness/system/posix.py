@@ -169,12 +169,12 @@ def remove_shared(names: Set[str]) -> None:
 def processor_name() -> str:
     """Return the model name that `sysctl` prints on macOS; "" on systems without that entry."""
     try:
-        asked = subprocess.run(
+        completed = subprocess.run(
             ["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=True, timeout=5
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return asked.stdout.strip()
+    return completed.stdout.strip()
 
 
 def processor_ticks() -> tuple[int, int] | None:

@@ -223,12 +223,12 @@ def checked_representation(rows: Any) -> csr_array:
     Raises
     ------
     ContractError
-        If the result is no matrix of finite numbers.
+        If the result is not a matrix of finite numbers.
     """
     try:
         return checked_rows(rows)
     except (DataError, ValueError, TypeError) as error:
-        raise ContractError(f"the representation gave rows that no learner can take: {error}") from error
+        raise ContractError(f"the representation returned rows that no learner can take: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -469,10 +469,10 @@ def open_represented(folder: Path) -> Represented | None:
         header = json.loads((folder / HEADER).read_text())
         train, test = (_matrix(folder, part, tuple(header[part])) for part in _PARTS)
         parts = Represented(train, test, header["seconds"], header["cpu_seconds"])
-        is_whole = _checksum(parts) == header["checksum"]
+        is_valid = _checksum(parts) == header["checksum"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not is_whole:
+    if not is_valid:
         return None
     with suppress(OSError):
         os.utime(folder)

@@ -195,7 +195,9 @@ class FittedPipeline:
     learner: Any
 
 
-def fit_pipeline(trial: Trial, data: Dataset, rows: NDArray[np.int64]) -> FittedPipeline:
+def fit_pipeline(
+    trial: Trial, data: Dataset, rows: NDArray[np.int64], fit_learner: Callable[..., Any] = fit
+) -> FittedPipeline:
     """Fit the representation and the learner of a trial on some rows of its data.
 
     Parameters
@@ -206,6 +208,8 @@ def fit_pipeline(trial: Trial, data: Dataset, rows: NDArray[np.int64]) -> Fitted
         The data with all labels.
     rows : array of int
         Positions of the rows to train on, in the order in which the learner sees them.
+    fit_learner : callable, default=fit
+        Fits the learner; takes the arguments of `fit`.
 
     Returns
     -------
@@ -213,7 +217,7 @@ def fit_pipeline(trial: Trial, data: Dataset, rows: NDArray[np.int64]) -> Fitted
     """
     source, y = rows_for(data, trial.representing.takes_text)[rows], data.y[rows]
     representation, X = fit_representation(trial.representing, source, y, wants_dense=trial.wants_dense)
-    learner = fit(
+    learner = fit_learner(
         trial.blueprint,
         TrainingPart(X, y),
         seed=trial.seed,

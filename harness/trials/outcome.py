@@ -221,7 +221,7 @@ def checked_value(value: Any) -> float | None:
         return None
     score = float(value)
     if not math.isfinite(score):
-        raise ValueError(f"it gave {score}")
+        raise ValueError(f"it returned {score}")
     return score
 
 

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,12 +129,12 @@ def check_ranks(given: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
     """
     ranks: np.ndarray = np.asarray(given)
     if ranks.shape != (rows, k):
-        raise ContractError(f"rank gave shape {ranks.shape}, expected {(rows, k)}: one row per row of X, k columns")
+        raise ContractError(f"rank returned shape {ranks.shape}, expected {(rows, k)}: one row per row of X, k columns")
     if not np.issubdtype(ranks.dtype, np.signedinteger):
-        raise ContractError(f"rank gave {ranks.dtype}, expected signed integers: positions in classes_, -1 pads")
+        raise ContractError(f"rank returned {ranks.dtype}, expected signed integers: positions in classes_, -1 pads")
     if ranks.size and (ranks.min() < -1 or ranks.max() >= n_classes):
         wrong = ranks[(ranks < -1) | (ranks >= n_classes)][0]
-        raise ContractError(f"rank gave class {wrong}, expected positions in classes_, 0..{n_classes - 1}, or -1")
+        raise ContractError(f"rank returned class {wrong}, expected positions in classes_, 0..{n_classes - 1}, or -1")
     ordered = np.sort(ranks, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():
@@ -203,14 +203,14 @@ def score_blocks(learner: Any, method: str, X: Any) -> Iterator[np.ndarray]:
     for block in _blocks(X, _class_count(learner)):
         scores = getattr(learner, method)(block)
         if isinstance(scores, list):
-            raise ContractError(f"{method} gave a list, one array per label: such a learner needs rank(X, k)")
+            raise ContractError(f"{method} returned a list, one array per label: such a learner needs rank(X, k)")
         scores = np.asarray(scores)
         if scores.ndim == 1:  # for two classes, scikit-learn returns the score of the second only
             scores = np.column_stack([-scores, scores])
         if scores.shape != (block.shape[0], _class_count(learner)):
-            raise ContractError(f"{method} gave shape {scores.shape}, expected rows x classes_")
+            raise ContractError(f"{method} returned shape {scores.shape}, expected rows x classes_")
         if np.isnan(scores).any():
-            raise ContractError(f"{method} gave NaN")
+            raise ContractError(f"{method} returned NaN")
         yield scores
 
 
@@ -231,9 +231,9 @@ def listed_scores(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 def _from_predict(predicted: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
     predicted = np.asarray(predicted)
     if predicted.shape != (rows,) or not np.issubdtype(predicted.dtype, np.integer):
-        raise ContractError(f"predict gave {predicted.dtype} of shape {predicted.shape}, expected {rows} integers")
+        raise ContractError(f"predict returned {predicted.dtype} of shape {predicted.shape}, expected {rows} integers")
     if not _within(predicted, n_classes):
-        raise ContractError(f"predict gave a class outside 0..{n_classes - 1}")
+        raise ContractError(f"predict returned a class outside 0..{n_classes - 1}")
     ranks = np.full((rows, k), -1, np.int32)
     ranks[:, 0] = predicted
     return ranks
@@ -357,9 +357,9 @@ def checked_scores(given: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
     """
     scores = np.asarray(given)
     if scores.shape != ranks.shape or not np.issubdtype(scores.dtype, np.floating):
-        raise ContractError(f"scores gave {scores.dtype} of shape {scores.shape}, expected numbers of {ranks.shape}")
+        raise ContractError(f"scores returned {scores.dtype} of shape {scores.shape}, expected floats {ranks.shape}")
     if not np.isfinite(scores).all():
-        raise ContractError("scores gave NaN or infinity for a class that is ranked, or beside a pad, where 0 stands")
+        raise ContractError("scores returned NaN or infinity for a ranked class, or beside a pad, whose score is 0")
     listed = ranks[:, 1:] >= 0
     if (scores[:, 1:] > scores[:, :-1])[listed].any():
         raise ContractError("scores rise along a ranking: the better class must score as much or more")
@@ -383,11 +383,11 @@ def checked_contributions(learner: Any, X: Any, ranks: NDArray[np.int32]) -> Con
     expected = (ranks.size, X.shape[1])
     if parts.shape != expected or bias.shape != ranks.shape:
         raise ContractError(
-            f"contributions gave parts of shape {parts.shape} and bias of shape {bias.shape}, "
+            f"contributions returned parts of shape {parts.shape} and bias of shape {bias.shape}, "
             f"expected {expected} and {ranks.shape}"
         )
     if not _known_features(parts, X, ranks.shape[1]):
-        raise ContractError("contributions gave a part to a feature that the row does not have")
+        raise ContractError("contributions returned a part to a feature that the row does not have")
     scores = checked_scores_of(learner, X, ranks)
     sums = parts.sum(axis=1).reshape(ranks.shape) + bias
     size = np.abs(parts).sum(axis=1).reshape(ranks.shape) + np.abs(bias)
@@ -563,10 +563,10 @@ def ranking_to_bytes(ranking: Ranking) -> bytes:
 def ranking_from_bytes(content: bytes, known_depth: int | None) -> Ranking:
     """Return the ranking in the bytes of a file that `ranking_to_bytes` wrote; raise ValueError if malformed."""
     buffer = io.BytesIO(content)
-    ranks = _next_array(buffer)
+    ranks = next_array(buffer)
     places = scores = confidence = None
     while buffer.tell() < len(content):
-        array = _next_array(buffer)
+        array = next_array(buffer)
         if array.dtype.kind != "f":
             places = array
         elif array.ndim == 2:
@@ -576,7 +576,7 @@ def ranking_from_bytes(content: bytes, known_depth: int | None) -> Ranking:
     return Ranking(ranks, places, known_depth, scores, confidence)
 
 
-def _next_array(buffer: io.BytesIO) -> NDArray[Any]:
+def next_array(buffer: BinaryIO) -> NDArray[Any]:
     """Read one array; raise ValueError if it is malformed, or if its header announces more bytes than follow."""
     version = np.lib.format.read_magic(buffer)
     if version != (1, 0):
@@ -587,5 +587,5 @@ def _next_array(buffer: io.BytesIO) -> NDArray[Any]:
     n_bytes = dtype.itemsize * math.prod(shape)
     content = buffer.read(n_bytes)
     if len(content) != n_bytes:
-        raise ValueError(f"an array of {n_bytes:,} bytes of which {len(content):,} are there")
+        raise ValueError(f"an array of {n_bytes:,} bytes has only {len(content):,}")
     return np.frombuffer(content, dtype).reshape(shape)

@@ -93,7 +93,7 @@ class Softmax(RankingPeer):
     """
 
     loss: ClassVar[str] = "softmax"
-    pickled_as_files: ClassVar[str] = "model_"
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_"})
     model_: Any
 
     def __init__(
@@ -146,7 +146,7 @@ class Softmax(RankingPeer):
         return Staged(classes, n_features, _File(file))
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        raise NotImplementedError("`stage` does it all: texts are no rows")
+        raise NotImplementedError("`stage` does it all: texts are not rows")
 
     def _train(self, rows: _File) -> None:
         settings = self.get_params()
@@ -168,8 +168,8 @@ class Softmax(RankingPeer):
     def _save_model(self, path: str) -> None:
         self.model_.save_model(path)
 
-    def _load_model(self, path: str) -> Any:
-        return fasttext.load_model(path)
+    def _load_model(self, path: str) -> None:
+        self.model_ = fasttext.load_model(path)
 
     @property
     def index_bytes_(self) -> int:

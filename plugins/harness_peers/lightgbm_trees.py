@@ -6,7 +6,7 @@ the probabilities of all classes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import lightgbm
 import numpy as np
@@ -69,6 +69,7 @@ class LightGBM(ScoringPeer):
     array([0, 1, 2])
     """
 
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"booster_"})
     booster_: Any
 
     def __init__(
@@ -114,6 +115,12 @@ class LightGBM(ScoringPeer):
         """Return the probability of each class."""
         scores = self.booster_.predict(csr_matrix(rows), num_threads=allowed_threads())
         return np.asarray(scores, dtype=np.float64)
+
+    def _save_model(self, path: str) -> None:
+        self.booster_.save_model(path)
+
+    def _load_model(self, path: str) -> None:
+        self.booster_ = lightgbm.Booster(model_file=path)
 
     @property
     def index_bytes_(self) -> int:

@@ -6,7 +6,7 @@ napkinXC writes, and loading them for prediction. Timed as prediction: `predict`
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import RankingPeer, bytes_in, ranks_of, seed_c
+from harness_peers.peer import ModelFolder, RankingPeer, bytes_in, ranks_of, seed_c
 
 
 class _NapkinXC(RankingPeer):
@@ -43,7 +43,9 @@ class _NapkinXC(RankingPeer):
     """
 
     model: ClassVar[Any]
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_", "_files"})
     model_: Any
+    _files: ModelFolder
     index_bytes_: int
     """The bytes of the model as napkinXC writes it."""
 
@@ -77,11 +79,20 @@ class _NapkinXC(RankingPeer):
         X, Y = rows
         given = {name: value for name, value in self.get_params().items() if name != "random_state"}
         seed_c(self.random_state)
-        with tempfile.TemporaryDirectory(prefix="napkinxc-") as folder:
-            self.model_ = self.model(folder, threads=allowed_threads(), seed=self.random_state or 0, **given)
-            self.model_.fit(X, Y)
-            self.model_.load()
-            self.index_bytes_ = bytes_in(folder)
+        self._files = ModelFolder()
+        folder = self._files.path
+        self.model_ = self.model(folder, threads=allowed_threads(), seed=self.random_state or 0, **given)
+        self.model_.fit(X, Y)
+        self.model_.load()
+        self.index_bytes_ = bytes_in(folder)
+
+    def _save_model(self, path: str) -> None:
+        shutil.copytree(self._files.path, path)
+
+    def _load_model(self, path: str) -> None:
+        self._files = ModelFolder.copy_of(path)
+        self.model_ = self.model(self._files.path, threads=allowed_threads())
+        self.model_.load()
 
     def _rank(self, rows: csr_array, k: int) -> NDArray[np.int32]:
         found = self.model_.predict(csr_matrix(rows), top_k=min(k, self.classes_.size))

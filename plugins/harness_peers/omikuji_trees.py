@@ -80,7 +80,7 @@ class Parabel(RankingPeer):
     array([0, 1, 2])
     """
 
-    pickled_as_files: ClassVar[str] = "model_"
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_"})
     model_: Any
 
     def __init__(
@@ -155,10 +155,9 @@ class Parabel(RankingPeer):
     def _save_model(self, path: str) -> None:
         self.model_.save(path)
 
-    def _load_model(self, path: str) -> Any:
-        model = omikuji.Model.load(path)
-        model._thread_pool = _threads()
-        return model
+    def _load_model(self, path: str) -> None:
+        self.model_ = omikuji.Model.load(path)
+        self.model_._thread_pool = _threads()
 
     @property
     def index_bytes_(self) -> int:

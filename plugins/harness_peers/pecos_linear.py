@@ -6,8 +6,8 @@ loading the model, since only a loaded model predicts at full speed. Timed as pr
 
 from __future__ import annotations
 
-import tempfile
-from typing import Any
+import shutil
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy.sparse import csc_matrix, csr_array, csr_matrix
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
 from harness.sdk.wrappers import rank_scores
-from harness_peers.peer import RankingPeer, bytes_in
+from harness_peers.peer import ModelFolder, RankingPeer, bytes_in
 
 
 class _Pecos(RankingPeer):
@@ -40,7 +40,9 @@ class _Pecos(RankingPeer):
         Tolerance of the stopping rule.
     """
 
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_", "_files"})
     model_: Any
+    _files: ModelFolder
     index_bytes_: int
     """The bytes of the model as PECOS writes it."""
 
@@ -81,10 +83,17 @@ class _Pecos(RankingPeer):
             threads=allowed_threads(),
         )
         # The trained model predicts several times slower than the same model loaded for prediction only.
-        with tempfile.TemporaryDirectory() as folder:
-            trained.save(folder)
-            self.index_bytes_ = bytes_in(folder)
-            self.model_ = XLinearModel.load(folder, is_predict_only=True)
+        self._files = ModelFolder()
+        trained.save(self._files.path)
+        self.index_bytes_ = bytes_in(self._files.path)
+        self.model_ = XLinearModel.load(self._files.path, is_predict_only=True)
+
+    def _save_model(self, path: str) -> None:
+        shutil.copytree(self._files.path, path)
+
+    def _load_model(self, path: str) -> None:
+        self._files = ModelFolder.copy_of(path)
+        self.model_ = XLinearModel.load(self._files.path, is_predict_only=True)
 
     def _clusters(self, X: csr_matrix, Y: csc_matrix) -> Any:
         """Return the chain of label clusters; None for a flat model."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -25,11 +28,12 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk.classifier import has_several, position_labels
 from harness.sdk.kernels.instances import Labels, canonical_rows
+from harness.sdk.saving import Saved
 
 MOST_SCORES = 4_000_000
 """Maximum number of scores in memory at a time."""
-MODEL = "model"
-"""Name of the tool's file or folder in a temporary folder."""
+MODEL, WRAPPER = "model", "wrapper.npz"
+"""Names in the folder of a saved wrapper: the tool's own file or folder, and the wrapper's parameters and classes."""
 FILES = "files of the model"
 """Key of the content of the tool's files in a pickled wrapper."""
 
@@ -43,12 +47,115 @@ class Staged:
     rows: Any
 
 
-class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class ModelFolder:
+    """A temporary folder with the tool's own files of a model. It is removed together with this object.
+
+    It is for tools that write their model during training, and cannot write it again later.
+    """
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix="harness-peer-")
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    @classmethod
+    def copy_of(cls, path: str) -> ModelFolder:
+        """Return a folder with the files of an existing one."""
+        copied = cls()
+        shutil.copytree(path, copied.path, dirs_exist_ok=True)
+        return copied
+
+
+class SavedAsFiles(Saved):
+    """Mixin for learners whose model another tool writes: saved and pickled as the tool's own files, without pickle.
+
+    A learner with `tool_attributes` implements `_save_model` and `_load_model`. Its other fitted attributes are numbers
+    or arrays.
+    """
+
+    tool_attributes: ClassVar[frozenset[str]] = frozenset()
+    """The attributes that hold objects of the tool."""
+
+    def _save_model(self, path: str) -> None:
+        """Write the tool's model to this path, as a file or a folder. The path may get an ending."""
+
+    def _load_model(self, path: str) -> None:
+        """Set the `tool_attributes` from the files at this path."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted learner to a new folder: the tool's own files, and an archive with the rest.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The folder, which must not exist.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or a fitted attribute cannot be saved without pickle.
+        """
+        check_is_fitted(self)
+        os.mkdir(path)
+        super().save(os.path.join(path, WRAPPER))
+        self._save_model(os.path.join(path, MODEL))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, mapped: bool = False) -> Self:
+        """Return the learner that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The folder.
+        mapped : bool, default=False
+            Map arrays into memory; see `harness.sdk.saving.Saved.load`.
+
+        Returns
+        -------
+        estimator
+            A fitted learner of this class.
+
+        Raises
+        ------
+        ValueError
+            If the files are damaged, or of another class.
+        """
+        learner = super().load(os.path.join(path, WRAPPER), mapped=mapped)
+        learner._load_model(os.path.join(path, MODEL))
+        return learner
+
+    def _fitted(self) -> dict[str, Any]:
+        return {name: value for name, value in super()._fitted().items() if name not in self.tool_attributes}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[misc]  # that of BaseEstimator
+        held = self.tool_attributes & state.keys()
+        if held:
+            for name in held:
+                del state[name]
+            with tempfile.TemporaryDirectory() as folder:
+                self._save_model(os.path.join(folder, MODEL))
+                state[FILES] = {str(path.relative_to(folder)): path.read_bytes() for path in files_below(folder)}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        files = state.pop(FILES, None)
+        super().__setstate__(state)  # type: ignore[misc]  # that of BaseEstimator
+        if files is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, content in files.items():
+                    path = Path(folder, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content)
+                self._load_model(os.path.join(folder, MODEL))
+
+
+class Peer(SavedAsFiles, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """A wrapper of another tool. It checks input as scikit-learn does, before the tool reads it.
 
-    A wrapper implements `_convert` and `_train`, and the methods required by `RankingPeer` or `ScoringPeer`. If pickle
-    cannot store the tool's model, the wrapper names the attribute in `pickled_as_files` and implements `_save_model`
-    and `_load_model`. The model is then pickled as the tool's own files.
+    A wrapper implements `_convert` and `_train`, and the methods required by `RankingPeer` or `ScoringPeer`. If an
+    attribute holds an object of the tool, the wrapper names it in `tool_attributes`, and implements `_save_model` and
+    `_load_model`.
 
     Attributes
     ----------
@@ -57,9 +164,6 @@ class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit
     n_features_in_ : int
         Number of features in training; absent for texts.
     """
-
-    pickled_as_files: ClassVar[str] = ""
-    """The attribute that holds the tool's model, if pickle cannot; empty if it can."""
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -71,14 +175,6 @@ class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit
     @abstractmethod
     def _train(self, rows: Any) -> None:
         """Learn from what `_convert` returned."""
-
-    def _save_model(self, path: str) -> None:
-        """Write the tool's model to this path, as a file or a folder."""
-        raise NotImplementedError
-
-    def _load_model(self, path: str) -> Any:
-        """Return the tool's model from this path."""
-        raise NotImplementedError
 
     # -- training
 
@@ -145,28 +241,6 @@ class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    # -- files
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if self.pickled_as_files in state:
-            del state[self.pickled_as_files]
-            with tempfile.TemporaryDirectory() as folder:
-                self._save_model(os.path.join(folder, MODEL))
-                state[FILES] = {str(path.relative_to(folder)): path.read_bytes() for path in files_below(folder)}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        files = state.pop(FILES, None)
-        super().__setstate__(state)
-        if files is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                for name, content in files.items():
-                    path = Path(folder, name)
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(content)
-                setattr(self, self.pickled_as_files, self._load_model(os.path.join(folder, MODEL)))
 
 
 class RankingPeer(Peer):

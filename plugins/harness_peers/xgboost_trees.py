@@ -7,7 +7,7 @@ prediction: converting rows to such a matrix, and the probabilities of all class
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xgboost
@@ -82,6 +82,7 @@ class XGBoost(ScoringPeer):
     array([0, 1, 2])
     """
 
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"booster_"})
     booster_: Any
 
     def __init__(
@@ -134,6 +135,12 @@ class XGBoost(ScoringPeer):
         matrix = xgboost.DMatrix(csr_matrix(rows), nthread=allowed_threads())
         scores = self.booster_.predict(matrix)
         return np.asarray(scores, dtype=np.float64).reshape(-1, self.classes_.size)
+
+    def _save_model(self, path: str) -> None:
+        self.booster_.save_model(f"{path}.ubj")
+
+    def _load_model(self, path: str) -> None:
+        self.booster_ = xgboost.Booster(model_file=f"{path}.ubj")
 
     @property
     def index_bytes_(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +12,12 @@ from sklearn.utils.metaestimators import available_if
 
 from harness import AfterPass
 from harness.sdk import OnlineClassifier, rules
-from harness.sdk.classifier import Matrix
+from harness.sdk.classifier import Examples, Matrix
+from harness.sdk.index import rank_by_biases
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.one_vs_rest import inverse, learn_one_vs_rest, norms, rank_scaled, total
 from harness.sdk.kernels.rows import Rows, empty_rows
+from harness.sdk.online import warn_without_bias
 from harness_prototype.limits import check_finite
 
 
@@ -24,13 +26,22 @@ class Member:
     """A member of a committee during training."""
 
     rows: Rows
-    done: bool = False
+    intercept: NDArray[np.float64]
+    """What the constant feature adds to the score of each class."""
+    bias: float
+    """Value of the constant feature; 0 for none."""
+    done: bool = field(init=False, default=False)
     """True if a pass went without an error: further passes would change nothing."""
 
-    def learn(self, instances: Instances, labels: Labels, order: NDArray[np.int64], n_classes: int) -> None:
+    def learn(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> None:
         """Go through the instances in this order."""
-        self.rows, errors = learn_one_vs_rest(self.rows, instances, labels, order, n_classes)
+        self.rows, errors = learn_one_vs_rest(self.rows, instances, labels, order, self.intercept, self.bias)
         self.done = errors == 0
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """||w_k|| of each class, with the weight of the constant feature."""
+        return norms(self.rows, self.intercept.size, self.intercept, self.bias)
 
 
 def _can_learn_in_batches(learner: OVRPerceptron) -> bool:
@@ -63,6 +74,9 @@ class OVRPerceptron(OnlineClassifier):
     members : int, default=1
         Number of perceptrons for each class, at least 1. Each uses other orders of the rows, and their scores are
         added.
+    bias : float, default=0.0
+        Value of an added constant feature, at least 0; 0 adds none, as in KDD 2008. Data with negative values needs
+        one, such as 1.0: `fit` warns.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
 
@@ -75,6 +89,8 @@ class OVRPerceptron(OnlineClassifier):
         the sum of the members, each w_k scaled to length 1, since only their sum is used.
     norms_ : ndarray of shape (n_classes,)
         Divisor of the scores: ||w_k||, or 1 for a committee.
+    intercept_ : ndarray of shape (n_classes,)
+        With a bias, what the constant feature adds to the score of each class before the division.
     index_size_, index_bytes_ : int
         Number of non-zero weights, and bytes of the index.
 
@@ -97,10 +113,12 @@ class OVRPerceptron(OnlineClassifier):
         *,
         passes: int = 20,
         members: int = 1,
+        bias: float = 0.0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.passes = passes
         self.members = members
+        self.bias = bias
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
@@ -152,34 +170,75 @@ class OVRPerceptron(OnlineClassifier):
         self._measure()
         return self
 
+    def _begin(self, X: Matrix, y: ArrayLike) -> tuple[Examples, Labels]:
+        rows, labels = super()._begin(X, y)
+        warn_without_bias(rows, self, self.bias)
+        return rows, labels
+
+    def _begin_batch(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> tuple[Examples, Labels, bool]:
+        rows, labels, first = super()._begin_batch(X, y, classes)
+        if first:  # later batches would repeat it
+            warn_without_bias(rows, self, self.bias)
+        return rows, labels, first
+
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        n_classes = self.classes_.size
-        committee = getattr(self, "_committee", [Member(self.rows_)])
-        if not committee:  # fit begins
-            committee += [Member(empty_rows(self.n_features_in_, instances.data.size)) for _ in range(self.members)]
+        committee = getattr(self, "_committee", None)
+        if committee is None:  # a batch
+            committee = [self._member(self.rows_, self.intercept_ if self.bias else np.zeros(self.classes_.size))]
+        while len(committee) < self.members:  # fit begins
+            rows = empty_rows(self.n_features_in_, instances.data.size)
+            committee.append(self._member(rows, np.zeros(self.classes_.size)))
         for m, member in enumerate(committee):
             if not member.done:
                 own = np.random.default_rng((m, number)).permutation(order) if m else order
-                member.learn(instances, labels, own, n_classes)
+                member.learn(instances, labels, own)
                 check_finite(member.rows, number)
-        self.rows_ = total([member.rows for member in committee], n_classes) if self.members > 1 else committee[0].rows
-        self._measure()
+        self._take_members(committee)
         return order.size
 
+    def _member(self, rows: Rows, intercept: NDArray[np.float64]) -> Member:
+        return Member(rows, intercept, float(self.bias))
+
+    def _take_members(self, committee: list[Member]) -> None:
+        """Set the model: the only member, or the sum of the members' scores."""
+        if self.members == 1:
+            self.rows_, intercept = committee[0].rows, committee[0].intercept
+        else:
+            lengths = [member.lengths for member in committee]
+            self.rows_ = total([member.rows for member in committee], lengths)
+            parts = [member.intercept * inverse(own) for member, own in zip(committee, lengths, strict=True)]
+            intercept = np.sum(parts, axis=0)
+        if self.bias:
+            self.intercept_ = intercept
+        self._measure()
+
     def _measure(self) -> None:
-        self.norms_ = norms(self.rows_, self.classes_.size) if self.members == 1 else np.ones(self.classes_.size)
+        intercept = self.intercept_ if self.bias else None
+        n_classes = self.classes_.size
+        self.norms_ = (
+            norms(self.rows_, n_classes, intercept, float(self.bias)) if self.members == 1 else np.ones(n_classes)
+        )
 
     def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
-        return {"norms_": np.zeros(n_classes)}
+        names = ("norms_", "intercept_") if self.bias else ("norms_",)
+        return {name: np.zeros(n_classes) for name in names}
+
+    def _biases(self) -> NDArray[np.float64]:
+        return self.base_ + self.intercept_ * inverse(self.norms_) if self.bias else self.base_
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        return rank_scaled(self.rows_, instances, self.base_, inverse(self.norms_), k)
+        ranked = rank_scaled(self.rows_, instances, self._biases(), inverse(self.norms_), k)
+        if self.bias:
+            ranked[ranked[:, 0] < 0] = rank_by_biases(self._biases(), k)
+        return ranked
 
     def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        return super()._score_instances(instances, ranks) * inverse(self.norms_)[ranks]
+        scale = inverse(self.norms_)
+        found = super()._score_instances(instances, ranks) * scale[ranks]
+        return np.where(ranks >= 0, found + (self.intercept_ * scale)[ranks], 0.0) if self.bias else found
 
     def _weights_of(self, features: NDArray[Any]) -> csr_array:
         return csr_array(super()._weights_of(features) * inverse(self.norms_))
 
     def _rules(self) -> dict[str, rules.Rule]:
-        return {"members": rules.count(self.members)}
+        return {"members": rules.count(self.members), "bias": rules.not_negative(self.bias)}

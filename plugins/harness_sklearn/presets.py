@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from scipy.special import log_softmax, softmax
 from sklearn import dummy, linear_model, naive_bayes, neighbors, svm
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from harness.sdk.classifier import check_sample_weight
 from harness.sdk.threads import allowed_threads
 
 ClassWeight = Literal["balanced"] | None
@@ -93,6 +95,26 @@ class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no typ
             dual=True,
             random_state=random_state,
         )
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Train one machine for each class.
+
+        There is no `sample_weight`: weights equal repeated rows at the optimum only, which `tol` and the random order
+        of rows miss. `svm` has them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return super().fit(X, y)
 
 
 class _SGD(linear_model.SGDClassifier):  # type: ignore[misc]  # scikit-learn has no types
@@ -337,7 +359,7 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
     def __init__(self, *, shrink_threshold: float | None = None) -> None:
         super().__init__(shrink_threshold=shrink_threshold)
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Compute the class means.
 
         Parameters
@@ -346,15 +368,39 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
             Rows.
         y : array-like of shape (n_rows,)
             Class of each row.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            Weights in the mean: a row of weight 2 counts as two rows, a row of weight 0 as none. Not with
+            `shrink_threshold`.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        super().fit(X, y)
+        if sample_weight is None:
+            super().fit(X, y)
+        else:
+            self._fit_weighted(X, y, sample_weight)
         self.centroids_ = np.asfortranarray(self.centroids_)
         return self
+
+    def _fit_weighted(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Compute weighted means; rows of weight 0 are left out."""
+        if self.shrink_threshold:
+            raise ValueError("sample_weight and shrink_threshold: expected one of them")
+        rows, labels = validate_data(self, X, y, accept_sparse="csr")
+        weights = check_sample_weight(sample_weight, rows.shape[0])
+        weights = np.ones(rows.shape[0]) if weights is None else weights
+        kept = np.flatnonzero(weights)
+        rows, labels, weights = rows[kept], labels[kept], weights[kept]
+        super().fit(rows, labels)
+        validate_data(self, X, skip_check_array=True)  # the names of the features, which `rows` has lost
+        places = np.searchsorted(self.classes_, labels)
+        shares = csr_array((weights, (places, np.arange(weights.size))), shape=(self.classes_.size, weights.size))
+        sums = shares @ rows
+        totals = np.bincount(places, weights)[:, np.newaxis]
+        self.centroids_ = (sums.toarray() if issparse(sums) else np.asarray(sums)) / totals
+        del self.deviations_, self.within_class_std_dev_  # those of rows without weights, which nothing here reads
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how near the mean of each class is, as rows x classes; for two classes, the lead of the second.
@@ -379,14 +425,26 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the softmax of the negative distances, rows x classes; not calibrated."""
+        """Return the softmax of the negative distances, rows x classes; not calibrated.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
         return np.asarray(softmax(scores, axis=1))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
@@ -453,7 +511,13 @@ class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn
             return np.asarray(super().predict(X))
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the share of each class in the weight of the neighbours of each row."""
+        """Return the share of each class in the weight of the neighbours of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        """
         with _allowed_jobs(self):
             return super().predict_proba(X)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from harness.sdk.index import IndexClassifier
+from harness.sdk.index import IndexClassifier, rank_by_biases
 from harness.sdk.kernels.instances import Instances, Labels, Vectors
 
 LARGE_BYTES = 2 * 1024**3
@@ -44,23 +44,17 @@ class LinearMachine(IndexClassifier):
     def _with_biases(self, ranked: NDArray[np.int32]) -> NDArray[np.int32]:
         """Replace the ranking of instances without features by a ranking by the biases, if there are any."""
         if np.any(self.base_[np.isfinite(self.base_)] != 0):
-            ranked[ranked[:, 0] < 0] = self._rank_by_biases(ranked.shape[1])
+            ranked[ranked[:, 0] < 0] = rank_by_biases(self.base_, ranked.shape[1])
         return ranked
 
     def _rank_by_features(self, instances: Instances, k: int) -> NDArray[np.int32]:
         """Return rankings in which instances without features rank nothing."""
         return super()._rank_instances(instances, k)
 
-    def _rank_by_biases(self, k: int) -> NDArray[np.int32]:
-        """Return the ranking of an instance without features, the same for all."""
-        n_ranked = int(np.isfinite(self.base_).sum())
-        order = np.argsort(-self.base_, kind="stable")[: min(n_ranked, k)]
-        return np.pad(order, (0, k - order.size), constant_values=-1).astype(np.int32)
-
     def _n_bytes_beside(self) -> int:
         total = super()._n_bytes_beside()
         for name in self.records:
-            if name != "rows_":  # which is counted by itself
+            if name != "rows_" and hasattr(self, name):  # the index is counted by itself
                 total += sum(array.nbytes for array in getattr(self, name))
         return total
 

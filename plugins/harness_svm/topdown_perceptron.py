@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from harness.sdk import rules
+from harness.sdk.classifier import Examples, Matrix
 from harness.sdk.kernels.edges import as_edges
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.one_vs_rest import learn_one_vs_rest, total
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.one_vs_rest import inverse, learn_one_vs_rest, norms, total
 from harness.sdk.kernels.rows import Rows, empty_rows
+from harness.sdk.online import warn_without_bias
 from harness_svm.hierarchy import SOURCES
 from harness_svm.topdown.classifier import Choice, NodeTraining, TopDown
 from harness_svm.topdown.kernels.descent import rank_by_descent
@@ -35,6 +37,9 @@ class TopDownPerceptron(TopDown):
     members : int, default=10
         Number of perceptrons for each child, at least 1. Each uses other orders of the rows and is scaled to length 1;
         their scores are added.
+    bias : float, default=0.0
+        Value of an added constant feature, at least 0; 0 adds none, as in KDD 2008. Data with negative values needs
+        one, such as 1.0: `fit` warns.
     taxonomy : str or None, default=None
         None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes. None does
         the same with a warning if `fit` gets no taxonomy.
@@ -56,28 +61,41 @@ class TopDownPerceptron(TopDown):
         *,
         passes: int = 10,
         members: int = 10,
+        bias: float = 0.0,
         taxonomy: str | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.passes = passes
         self.members = members
+        self.bias = bias
         self.taxonomy = taxonomy
         self.random_state = random_state
 
+    def _begin(self, X: Matrix, y: ArrayLike) -> tuple[Examples, Labels]:
+        rows, labels = super()._begin(X, y)
+        warn_without_bias(rows, self, self.bias, stacklevel=4)
+        return rows, labels
+
     def _learn(self, node: NodeTraining, costs: Sequence[float]) -> list[Choice]:
         random = np.random.default_rng(node.seed)
-        trained = [self._train_member(node, random) for _ in range(self.members)]
-        edges = as_edges(total(trained, node.n_children))
-        return [Choice(np.empty(0, np.int64), edges, np.zeros(node.n_children))]
+        members, lengths, intercept = [], [], np.zeros(node.n_children)
+        for _ in range(self.members):
+            rows, own = self._train_member(node, random)
+            members.append(rows)
+            lengths.append(norms(rows, node.n_children, own, float(self.bias)))
+            intercept += own * inverse(lengths[-1])
+        return [Choice(np.empty(0, np.int64), as_edges(total(members, lengths)), intercept)]
 
-    def _train_member(self, node: NodeTraining, random: np.random.Generator) -> Rows:
+    def _train_member(self, node: NodeTraining, random: np.random.Generator) -> tuple[Rows, NDArray[np.float64]]:
+        """Return the weights of one member, and what its constant feature adds to the score of each child."""
         rows = empty_rows(max(1, node.n_features), node.instances.data.size)
+        intercept = np.zeros(node.n_children)
         for _ in range(self.passes):
             order = random.permutation(node.instances.n_instances)
-            rows, errors = learn_one_vs_rest(rows, node.instances, node.labels, order, node.n_children)
+            rows, errors = learn_one_vs_rest(rows, node.instances, node.labels, order, intercept, float(self.bias))
             if errors == 0:
                 break
-        return rows
+        return rows, intercept
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         return rank_by_descent(self.branches_, instances, k)
@@ -86,5 +104,6 @@ class TopDownPerceptron(TopDown):
         return {
             "passes": rules.count(self.passes),
             "members": rules.count(self.members),
+            "bias": rules.not_negative(self.bias),
             "taxonomy": rules.optional(self.taxonomy, rules.one_of(self.taxonomy, SOURCES)),
         }

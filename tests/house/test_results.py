@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 
+from browser import Opened, start_browser, texts_of_low_contrast
 from harness.errors import StoreError
 from internals import (
     Session,
@@ -65,6 +66,44 @@ def test_names_on_the_front_page_are_text_and_never_markup(monkeypatch):
     import front_page
 
     assert front_page.inline("a <b> & `c<d>`") == "a &lt;b&gt; &amp; <code>c&lt;d&gt;</code>"
+
+
+@pytest.fixture(scope="module")
+def front():
+    driver = start_browser()
+    yield Opened(driver, RESULTS / "index.html")
+    driver.quit()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_front_page_opens_with_the_answer_and_can_be_read(front, theme):
+    front.media(prefers_color_scheme=theme)
+    front.resize(1280, 800)
+    front.driver.get(front.address)
+    assert front.run("return document.querySelector('.front tbody tr').getBoundingClientRect().bottom") < 300
+    assert texts_of_low_contrast(front) == []
+    assert front.complaints() == []
+    front.keep(f"front-{theme}")
+
+
+def test_the_front_page_fits_a_phone(front):
+    front.resize(390, 844)
+    front.media(prefers_color_scheme="light")
+    front.driver.get(front.address)
+    assert front.run("return document.documentElement.scrollWidth") <= 390
+    tables = "return [...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth).length"
+    assert front.run(tables) == 0, "no table is wider than the screen"
+    assert front.run("return document.querySelector('.front tbody tr').getBoundingClientRect().bottom") <= 844
+    front.keep("front-phone")
+
+
+def test_a_dataset_on_the_front_page_leads_to_its_answer(front):
+    front.driver.get(front.address)
+    link = front.run("return document.querySelectorAll('.front a')[0].getAttribute('href')")
+    name = front.texts(".front tbody tr:first-child td:first-child")[0]
+    answer = Opened(front.driver, RESULTS / "page.html").open(link.partition("#")[2])
+    assert answer.one("#answer-controls select").get_property("value") == name
+    assert answer.all("#page-controls select")[0].get_property("value") == "field"
 
 
 def committed_part(folder):

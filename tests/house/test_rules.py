@@ -28,7 +28,7 @@ NAMES_IN_ING = {
     "harness/sdk/saving.py": "a public name that plugins import",
     "plugins/harness_metrics/ranking.py": "a ranking is the thing: these metrics are computed from one",
 }
-"""Modules and folders whose names end in -ing, each with the reason why it is no gerund for an action."""
+"""Modules and folders whose names end in -ing, each with the reason why it is not a gerund for an action."""
 HOOKS = [name for name in vars(hooks) if name.startswith("harness_")]
 
 

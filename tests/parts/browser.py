@@ -82,6 +82,10 @@ class Opened:
         xpath = f"//button[normalize-space(.)={json.dumps(words)}]"
         self.driver.find_elements(By.XPATH, xpath)[0].click()
 
+    def press_in(self, selector, words):
+        """Press the button with this text in an element."""
+        self.one(selector).find_element(By.XPATH, f".//button[normalize-space(.)={json.dumps(words)}]").click()
+
     def choose(self, group, label, value):
         """Choose a value in the labelled list of a group of controls."""
         (select,) = self.all(f"#{group} select[data-focus='choose {label}']")
@@ -110,6 +114,59 @@ class Opened:
             if message["method"] == "Network.requestWillBeSent":
                 addresses.append(message["params"]["request"]["url"])
         return [url for url in addresses if url.partition(":")[0] not in ("file", "data", "blob", "about")]
+
+
+CONTRAST = """
+const pen = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+function mixed(colours) {
+  pen.clearRect(0, 0, 1, 1);
+  for (const colour of colours) { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); }
+  return pen.getImageData(0, 0, 1, 1).data;
+}
+function luminance([r, g, b]) {
+  const linear = [r, g, b].map(c => c / 255).map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+function behind(element) {
+  const colours = [];
+  for (let one = element; one; one = one.parentElement) colours.unshift(getComputedStyle(one).backgroundColor);
+  return colours;
+}
+function ratio(colours, colour) {
+  const [a, b] = [mixed(colours), mixed([...colours, colour])].map(luminance);
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+"""
+"""JavaScript functions for the contrast of WCAG 2: `ratio(behind(element), colour)`."""
+SMALLEST_CONTRAST = 4.5
+"""Of text by WCAG 2 AA."""
+SMALLEST_CONTRAST_OF_SHAPES = 3
+"""Of borders of controls and of marks in figures by WCAG 2 AA."""
+
+
+def contrasts(page, selector, colour, smallest=SMALLEST_CONTRAST):
+    """Return elements whose colour has too little contrast with what is behind them, and fail if there are none."""
+    script = f"""{CONTRAST}
+    return [...document.querySelectorAll(arguments[0])].filter(one => one.checkVisibility()).map(one => [
+        one.outerHTML.slice(0, 90), ratio(behind(one.parentElement), getComputedStyle(one)[arguments[1]])])"""
+    found = page.run(script, selector, colour)
+    assert found, selector
+    return [(which, ratio) for which, ratio in found if ratio < smallest]
+
+
+def texts_of_low_contrast(page):
+    """Return the visible texts, outside of figures, that differ too little from their background."""
+    script = f"""{CONTRAST}
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) {{
+        const [text, parent] = [walker.currentNode.data.trim(), walker.currentNode.parentElement];
+        if (!text || !parent.checkVisibility() || parent.closest('svg, script, style, noscript, option')) continue;
+        found.push([text.slice(0, 40), ratio(behind(parent), getComputedStyle(parent).color)]);
+    }}
+    return found"""
+    found = page.run(script)
+    assert len(found) > 100
+    return [(text, ratio) for text, ratio in found if ratio < SMALLEST_CONTRAST]
 
 
 def axe_script(folder):

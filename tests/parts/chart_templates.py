@@ -23,7 +23,8 @@ TEMPLATES = resources.files("harness.report.page") / "files" / "charts.json"
 
 _CHOSEN = alt.param(name="chosen", value="")
 _FEW = alt.param(name="few", value=True)
-_LIT = "chosen === '' || datum.learner === chosen || datum.family === chosen"
+_IS_CHOSEN = "datum.learner === chosen || datum.family === chosen"
+_LIT = f"chosen === '' || {_IS_CHOSEN}"
 
 
 def chart_templates() -> dict[str, Chart]:
@@ -39,7 +40,7 @@ def as_text() -> str:
 
 def _lit(strong: float = 1.0) -> Any:
     """Return full opacity for the chosen learner, and for all if none is chosen."""
-    return alt.condition(_LIT, alt.value(strong), alt.value(0.12 * strong))
+    return alt.condition(_LIT, alt.value(strong), alt.value(0.25 * strong))
 
 
 def _by_kind() -> alt.Color:
@@ -54,16 +55,17 @@ def _tooltips() -> list[alt.Tooltip]:
 def _pareto() -> Layers:
     """Score against cost: one labelled point per learner, and the Pareto front."""
     points = alt.Chart(alt.NamedData("points"))
-    x = alt.X("x:Q", scale=alt.Scale(zero=False, nice=True, padding=12))
-    y = alt.Y("y:Q", scale=alt.Scale(zero=False, nice=True, padding=12))
+    # Not nice: the script that places the labels knows where points are, since the padding is the only margin.
+    x = alt.X("x:Q", scale=alt.Scale(zero=False, nice=False, padding=16))
+    y = alt.Y("y:Q", scale=alt.Scale(zero=False, nice=False, padding=16))
     front = (
         alt.Chart(alt.NamedData("front"))
         .mark_line(strokeDash=[5, 4], color="#888", interpolate="step-after")
         .encode(x=x, y=y, order="place:Q")
     )
     dots = points.mark_point(filled=True, size=70, cursor="pointer")
-    # The page's script places the labels.
-    names = points.mark_text(
+    # The page's script places the labels. The chosen learner has its label even where the script found no room for it.
+    names = points.transform_calculate(label=f"{_IS_CHOSEN} ? datum.learner : datum.name").mark_text(
         align=alt.expr("datum.align"),
         dx=alt.expr("datum.dx"),
         dy=alt.expr("datum.dy"),
@@ -75,7 +77,7 @@ def _pareto() -> Layers:
         dots.encode(
             x=x, y=y, color=_by_kind(), opacity=_lit(), tooltip=_tooltips(), shape=alt.Shape("kind:N", legend=None)
         ),
-        names.encode(x=x, y=y, text="name:N", opacity=_lit()),
+        names.encode(x=x, y=y, text="label:N", opacity=_lit()),
     )
 
 

@@ -12,7 +12,7 @@ OTHER = b"b 5\nb 6\na 7\n"
 LONGER = b"a 1\nb 2\na 3\nb 4\n"
 
 
-def plugins_at_hand():
+def workplace_with_plugins():
     """Return the environment in which a process can import the plugins of this one."""
     return Workplace(path=tuple(path for path in sys.path if "plugins" in path))
 

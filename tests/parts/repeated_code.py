@@ -91,7 +91,7 @@ def is_word(token):
 
 
 def declarations(tree):
-    """Return the numbers of the lines of imports, texts that are no values, headers of functions, and `self.a = a`."""
+    """Return the numbers of the lines of imports, texts that are not values, headers of functions, and `self.a = a`."""
     found = set()
     for node in ast.walk(tree):
         match node:

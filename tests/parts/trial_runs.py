@@ -1,6 +1,7 @@
 """Trials of the learners in `learners.py` on small texts, run by an executor."""
 
 import io
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from harness_metrics.plugin import harness_metrics
 from harness_representations.plugin import harness_representations
 from internals import (
     HOST_DISTRIBUTION,
+    SYSTEM,
     TRIAL_MODULE,
     Blueprint,
     Entry,
@@ -154,3 +156,11 @@ def opened(planned):
     sealed = TrialJob(trial=planned).sealed()
     with sealed.file as file:
         return sealed.payload.trial, read_sealed(file.fileno())
+
+
+def hides_folders():
+    """True if a process of this machine can hide folders from itself."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if SYSTEM.hide_folders([], []) else 1)
+    return os.waitpid(child, 0)[1] == 0

@@ -103,7 +103,7 @@ def test_the_content_of_the_data_determines_competitors(run_of):
     assert [[line.title for line in lines] for lines in rivals.values()] == [["a", "b"], ["a"], ["a"]]
 
 
-# -- what a line tells -----------------------------------------------------------------------------------------------
+# -- content of a line -----------------------------------------------------------------------------------------------
 
 
 def test_a_line_has_its_learner_and_data(run_of):

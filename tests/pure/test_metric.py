@@ -66,11 +66,11 @@ def test_a_label_is_the_name():
     [
         ("r0", UnknownName, "unknown metric 'r0'"),
         ("r1.5", UnknownName, "unknown metric"),
-        ("rk(j=3)", SpecError, "metric 'rk' has no parameter 'j'; it has: k"),
-        ("loss(cost=3)", SpecError, "did you mean costs?"),
+        ("rk(j=3)", SpecError, "metric 'rk' has no parameter 'j'. It has: k"),
+        ("loss(cost=3)", SpecError, "Did you mean costs?"),
         ("rk(k=0)", SpecError, "k=0, expected a whole number from 1"),
         ("rk(k=true)", SpecError, "k=True, expected a whole number from 1"),
-        ("r5(k=1)", SpecError, "metric 'r5' has no parameter 'k'; it has: none"),
+        ("r5(k=1)", SpecError, "metric 'r5' has no parameter 'k'. It has: none"),
     ],
 )
 def test_an_unknown_metric_raises_an_error_that_names_it(text, error, words):
@@ -86,7 +86,7 @@ def test_binding_leaves_the_family_unchanged():
 
 
 @pytest.mark.parametrize(
-    ("text", "near"), [("ndgc5", "did you mean ndcg5"), ("P@5", "did you mean p5?"), ("nDCG@3", "did you mean ndcg3?")]
+    ("text", "near"), [("ndgc5", "Did you mean ndcg5"), ("P@5", "Did you mean p5?"), ("nDCG@3", "Did you mean ndcg3?")]
 )
 def test_a_misspelt_short_name_and_a_heading_get_the_name_with_the_same_k(text, near):
     with pytest.raises(UnknownName) as raised:

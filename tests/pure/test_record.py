@@ -45,7 +45,7 @@ splits = st.one_of(
 
 records = st.builds(
     Record,
-    key=st.text(),
+    key=st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=200),
     status=st.sampled_from(STATUSES),
     label=st.text(),
     family=st.text(),
@@ -205,6 +205,10 @@ def test_a_missing_field_is_rejected_or_has_its_default(name):
         ("curve", [{"passes": 1}], "curve.0.scores: Field required"),
         ("params", 3, "params: "),
         ("learner_kind", "__proto__", "learner_kind: Input should be 'flat', 'tree', 'both' or 'other'"),
+        ("key", "../../passwords", "key: Input should be usable as the name of a file"),
+        ("key", "a\0", "key: Input should be usable as the name of a file"),
+        ("key", "k" * 201, "key: Input should be usable as the name of a file"),
+        ("key", "", "key: Input should be usable as the name of a file"),
     ],
 )
 def test_an_impossible_value_is_rejected_and_named(name, value, printed):

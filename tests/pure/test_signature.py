@@ -19,7 +19,7 @@ from internals import (
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """A module of that source on sys.path; importing it, or the package above it, is an error unless asked for."""
+    """Return a function that writes a module on sys.path."""
     monkeypatch.syspath_prepend(tmp_path)
     before = set(sys.modules)
 

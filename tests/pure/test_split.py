@@ -132,7 +132,7 @@ def test_sizes_are_known_without_drawing(split, rows, sizes):
     ],
 )
 def test_an_empty_part_is_rejected(split, rows, part, other):
-    message = f"split '{split}' of {rows} rows leaves the {part} part empty: choose another {other}$"
+    message = f"split '{split}' of {rows} rows leaves the {part} part empty. Choose another {other}.$"
     with pytest.raises(DataError, match=message):
         parse_split(split).sizes(rows, {})
 
@@ -155,19 +155,24 @@ def test_the_only_given_split_needs_no_name():
 
 
 @pytest.mark.parametrize(
-    ("split", "brought", "printed"),
+    ("split", "known", "printed"),
     [
-        ("given", {}, "no split 'given'; it has: none, use holdout:SHARE"),
-        ("given:b", {}, "no split 'b'; it has: none, use holdout:SHARE"),
-        ("given:b", {"a": (4, 2)}, "no split 'b'; it has: given:a"),
-        ("given", {"a": (4, 2), "b": (4, 2)}, "the dataset has 2 splits: choose one of given:a, given:b"),
+        ("given", {}, "no split 'given'. Use holdout:SHARE."),
+        ("given:b", {}, "no split 'b'. Use holdout:SHARE."),
+        ("given:b", {"a": (4, 2)}, "no split 'b'. It has given:a."),
+        ("given", {"a": (4, 2), "b": (4, 2)}, "the dataset has 2 splits. Choose one of given:a, given:b."),
     ],
 )
-def test_an_absent_given_split_raises_an_error_with_the_available_ones(split, brought, printed):
-    asked = parse_split(split)
-    for ask in (lambda: asked.given_name(brought), lambda: asked.settle(brought), lambda: asked.sizes(10, brought)):
+def test_an_absent_given_split_raises_an_error_with_the_available_ones(split, known, printed):
+    split_given = parse_split(split)
+    calls = (
+        lambda: split_given.given_name(known),
+        lambda: split_given.settle(known),
+        lambda: split_given.sizes(10, known),
+    )
+    for call in calls:
         with pytest.raises(DataError) as caught:
-            ask()
+            call()
         assert printed in str(caught.value)
 
 
@@ -198,7 +203,7 @@ def test_a_split_without_a_column_is_rejected(text):
 @pytest.mark.parametrize(
     ("split", "printed"),
     [
-        ("grouped:author", r"has no column 'author' for splits: it has grouped:shop"),
+        ("grouped:author", r"has no column 'author' for splits. It has grouped:shop."),
         ("time:shop", r"has no column 'shop' .*\(time=shop\)"),
         ("grouped:text", "the dataset has no texts"),
     ],

@@ -393,12 +393,12 @@ def test_only_common_datasets_are_ranked_and_two_are_needed():
 def test_the_minimum_number_of_pairs_is_the_smallest_that_allows_significance(competitors):
     fewest = TESTS["sign"].fewest(competitors)
 
-    def told_apart(pairs):
+    def is_significant(pairs):
         p_values = [TESTS["sign"].p_value([1.0] * pairs, [0.0] * pairs, 0.1)] * competitors
         return min(holm(p_values)) <= SIGNIFICANCE
 
-    assert told_apart(fewest)
-    assert not told_apart(fewest - 1)
+    assert is_significant(fewest)
+    assert not is_significant(fewest - 1)
 
 
 # -- verdicts --------------------------------------------------------------------------------------------------------

@@ -52,4 +52,4 @@ def test_it_runs_next_to_a_built_in_learner(tmp_path, monkeypatch):
 def test_a_misspelt_parameter_raises_an_error_before_any_trial():
     ended = harness("run", "--learners", "nearest-mean(pover=2)")
     assert ended.returncode == 2
-    assert "did you mean power?" in ended.stderr
+    assert "Did you mean power?" in ended.stderr

@@ -34,7 +34,7 @@ from harness.report.figures.drawing import (
     uncrowded,
 )
 from harness.stats import AverageRanks
-from harness.text import say, say_shortly
+from harness.text import say, say_briefly
 
 if TYPE_CHECKING:
     from harness.report.figures.drawing import Diagram, Drawing, Panel, Series
@@ -246,7 +246,7 @@ def tick_linear(axis: Axis, unit: str, *, integers: bool) -> None:
     """Set the ticks of a linear axis; with `whole`, at whole numbers only."""
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10], integer=integers))
     if unit in SAID_UNITS:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: say_shortly(value, unit)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: say_briefly(value, unit)))
 
 
 def log_ticks(low: float, high: float, most: int = MOST_UP) -> list[float]:
@@ -285,7 +285,7 @@ def _ticks_within(ticks: Iterable[float], low: float, high: float) -> list[float
 def log_labels(ticks: Sequence[float], unit: str = "") -> list[str]:
     """Return the labels of ticks: scaled numbers for a unit in `SAID_UNITS`, else plain numbers or powers of ten."""
     if unit in SAID_UNITS:
-        return [say_shortly(tick, unit) for tick in ticks]
+        return [say_briefly(tick, unit) for tick in ticks]
     if all(1e-4 <= tick < 1e6 for tick in ticks):
         return [f"{tick:,.6g}" for tick in ticks]
     return [_with_power(tick) for tick in ticks]

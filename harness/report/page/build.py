@@ -359,7 +359,7 @@ def _datasets_of(
         picks: tuple[Pick, ...] = ()
         if shown:
             verdict = describe_verdict(competitors, shown[0], asked.test, asked.hits)
-            picks = pick_learners(competitors, shown)
+            picks = pick_learners(competitors, shown, asked.more)
         title = group.title
         if often[title] > 1:
             title = f"{title} ({group.detail})"
@@ -367,7 +367,7 @@ def _datasets_of(
 
 
 def _page_pick(pick: Pick) -> PagePick:
-    return PagePick(pick.need, pick.line.title, pick.line.kind, pick.quality, dict(pick.costs))
+    return PagePick(pick.need, pick.line.title, pick.line.kind, pick.reason, pick.quality, dict(pick.costs))
 
 
 # -- rows ------------------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ SCRIPTS = (
     "classes",
     "details",
     "answer",
+    "overview",
     "start",
 )
 """Scripts of the page, in the order in which they are joined."""
@@ -63,6 +64,8 @@ class PagePick:
     need: str
     learner: str
     kind: str
+    reason: str
+    """The value that it was picked by, such as "train 15.7 ms"."""
     quality: str
     """The quality with its 95% interval."""
     costs: dict[str, str]
@@ -284,7 +287,7 @@ def _chart_library() -> str:
         raise HarnessError(
             f"{error.name} is not installed",
             culprit="the page's charts",
-            next_step='pip install "manyclass-harness[page]"',
+            next_step='Run `pip install "manyclass-harness[page]"`.',
         ) from None
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
 
@@ -316,5 +319,5 @@ def _packed(content: object) -> str:
 def _plain(value: object) -> dict[str, object]:
     """Return the fields of a dataclass; the JSON encoder calls this again for nested dataclasses."""
     if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} is no part of a page")
+        raise TypeError(f"{type(value).__name__} is not a part of a page")
     return {one.name: getattr(value, one.name) for one in fields(value)}

@@ -104,7 +104,7 @@ def _unseen_note(shown: _Shown) -> list[str]:
         if mean >= LEAST_UNSEEN:
             notes.append(
                 f"{prepared.dataset} ({prepared.split}): {mean:.1%} of the test rows have a class without training "
-                f"rows, so that R1 is at most {1 - mean:.3f}."
+                f"rows, which limits R1 to {1 - mean:.3f}."
             )
     return notes
 

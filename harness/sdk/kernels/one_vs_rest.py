@@ -18,7 +18,12 @@ from harness.sdk.kernels.score import fill_top_k, score, squared_norm
 
 
 def learn_one_vs_rest(
-    rows: Rows, instances: Instances, labels: Labels, order: NDArray[np.int64], n_classes: int
+    rows: Rows,
+    instances: Instances,
+    labels: Labels,
+    order: NDArray[np.int64],
+    intercept: NDArray[np.float64],
+    bias: float = 0.0,
 ) -> tuple[Rows, int]:
     """Return the index after one pass of one-vs-rest perceptrons.
 
@@ -32,8 +37,10 @@ def learn_one_vs_rest(
         Classes of each row.
     order : ndarray of int64
         Order of the rows in this pass.
-    n_classes : int
-        Number of classes.
+    intercept : ndarray of float64, shape (n_classes,)
+        What the constant feature adds to the score of each class; changed in place.
+    bias : float, default=0.0
+        Value of the constant feature; 0 for none.
 
     Returns
     -------
@@ -42,38 +49,43 @@ def learn_one_vs_rest(
     errors : int
         Number of updates.
     """
-    errors, moves = np.zeros(1, np.int64), no_moves(n_classes)
-    zeros, scores = np.zeros(n_classes), np.empty(n_classes)
-    done = update_one_vs_rest(rows, instances, labels, order, zeros, scores, moves, errors)
+    errors, moves, scores = np.zeros(1, np.int64), no_moves(intercept.size), np.empty(intercept.size)
+    square = float(bias) ** 2
+    done = update_one_vs_rest(rows, instances, labels, order, intercept, square, scores, moves, errors)
     while done < order.size:
         rows, order = enlarge(rows), order[done:]
-        done = update_one_vs_rest(rows, instances, labels, order, zeros, scores, moves, errors)
+        done = update_one_vs_rest(rows, instances, labels, order, intercept, square, scores, moves, errors)
     return rows, int(errors[0])
 
 
-@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), reads(float64), writes(float64), MOVES, writes(int64)), **LEAN)
+@kernel(
+    int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), float64, writes(float64), MOVES, writes(int64)),
+    **LEAN,
+)
 def update_one_vs_rest(
     rows: Rows,
     instances: Instances,
     labels: Labels,
     order: Array,
-    zeros: Array,
+    intercept: Array,
+    square: float,
     scores: Array,
     moves: Moves,
     errors: Array,
 ) -> int:
     """For each instance x != 0 in this order and each class k, with c_k = 1 if k is true, else -1.
 
-        W[:, k] += c_k x    if c_k s_k <= 0
+        W[:, k] += c_k x, intercept_k += c_k square    if c_k (s_k + intercept_k) <= 0
 
-    `errors[0]` counts these updates; `zeros` is 0 for each class, `scores` is working space. Returns the number of
-    instances done: all of them, or those before the first without room in the arena.
+    `square` is that of the constant feature, which makes every instance x != 0; it may be 0. `errors[0]` counts these
+    updates; `scores` is working space. Returns the number of instances done: all of them, or those before the first
+    without room in the arena.
     """
     for done in range(order.size):
         i = order[done]
-        if squared_norm(instances, i) == 0:
+        if squared_norm(instances, i) + square == 0:
             continue
-        score(rows, instances, i, zeros, scores)
+        score(rows, instances, i, intercept, scores)
         n = 0
         for p in range(labels.indptr[i], labels.indptr[i + 1]):
             y = np.uint32(labels.indices[p])
@@ -86,13 +98,17 @@ def update_one_vs_rest(
         if not move_all(rows, instances, i, moves, n):
             forget(moves, n)
             return done
+        for m in range(np.uint32(n)):
+            intercept[moves.classes[m]] += moves.changes[moves.classes[m]] * square
         forget(moves, n)
         errors[0] += n
     return order.size
 
 
-def norms(rows: Rows, n_classes: int) -> NDArray[np.float64]:
-    """Return ||w_k|| of each class.
+def norms(
+    rows: Rows, n_classes: int, intercept: NDArray[np.float64] | None = None, bias: float = 0.0
+) -> NDArray[np.float64]:
+    """Return ||w_k|| of each class, with the weight of the constant feature if there is one.
 
     Parameters
     ----------
@@ -100,6 +116,10 @@ def norms(rows: Rows, n_classes: int) -> NDArray[np.float64]:
         The index, W.
     n_classes : int
         Number of classes.
+    intercept : ndarray of float64, shape (n_classes,), or None, default=None
+        What the constant feature adds to the score of each class.
+    bias : float, default=0.0
+        Value of the constant feature; 0 for none.
 
     Returns
     -------
@@ -108,6 +128,8 @@ def norms(rows: Rows, n_classes: int) -> NDArray[np.float64]:
     """
     squares = np.zeros(n_classes)
     add_squares(freeze(rows), squares)
+    if intercept is not None and bias:
+        squares += (intercept / bias) ** 2
     return np.sqrt(squares)
 
 
@@ -136,26 +158,26 @@ def inverse(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-def total(members: Sequence[Rows], n_classes: int) -> Rows:
+def total(members: Sequence[Rows], lengths: Sequence[NDArray[np.float64]]) -> Rows:
     """Return the index with the summed scores of a committee: sum_m W_m[f, k] / ||w_{m, k}||.
 
     Parameters
     ----------
     members : sequence of Rows
         The indexes, W_m.
-    n_classes : int
-        Number of classes.
+    lengths : sequence of ndarray of float64, each of shape (n_classes,)
+        The lengths of each member's vectors, by `norms`.
 
     Returns
     -------
     Rows
         The index of the sum.
     """
-    shape = (members[0].start.size, n_classes)
+    shape = (members[0].start.size, lengths[0].size)
     summed = csr_array(shape, dtype=np.float64)
-    for rows in members:
+    for rows, own in zip(members, lengths, strict=True):
         indptr, classes, weights = as_edges(rows)
-        scaled = weights * inverse(norms(rows, n_classes))[classes]
+        scaled = weights * inverse(own)[classes]
         summed = summed + csr_array((scaled, classes.astype(np.int64), indptr), shape=shape)
     summed = summed.astype(np.float32)
     summed.eliminate_zeros()

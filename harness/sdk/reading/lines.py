@@ -247,7 +247,7 @@ def _undecodable(
     return DataError(
         f"{place.rstrip(', ')}{found} is not {codec}".strip(),
         culprit=f"{name}, line {line}",
-        next_step=f"Set the encoding of the file, for example {set_option('encoding', 'latin-1')}",
+        next_step=f"Set the encoding of the file, for example {set_option('encoding', 'latin-1')}.",
     )
 
 

@@ -406,7 +406,7 @@ def _choose_delimiter(first: str, name: str, options: ReadOptions) -> str:
     """Return the delimiter: as set, else the most frequent mark outside of quotes in the first line."""
     if options.delimiter is not None:
         if len(options.delimiter) != 1 or options.delimiter in '\r\n"':
-            raise DataError(f"delimiter={options.delimiter!r} is no single character", culprit=name)
+            raise DataError(f"delimiter={options.delimiter!r} is not a single character", culprit=name)
         return options.delimiter
     if options.format == "tsv":
         return "\t"
@@ -556,7 +556,7 @@ def _parquet_file(source: Path | BufferedReader, name: str, is_packed: bool) -> 
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415 (an extra that may be missing)
     except ImportError:
         raise DataError(
-            "Parquet needs pyarrow", culprit=name, next_step="Run pip install 'manyclass-harness[parquet]'."
+            "Parquet needs pyarrow", culprit=name, next_step="Run `pip install 'manyclass-harness[parquet]'`."
         ) from None
     if is_packed or not (isinstance(source, Path) or source.seekable()):
         raise DataError("Parquet cannot be read from a stream", culprit=name, next_step="Write it to a plain file.")

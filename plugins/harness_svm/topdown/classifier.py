@@ -277,7 +277,7 @@ class TopDown(SearchScores, Classifier):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows.
-        k : int
+        k : int, default=1
             Number of classes for each row, at least 1.
 
         Returns
@@ -418,6 +418,6 @@ def check_branches(branches: Branches, n_classes: int) -> None:
     inner = own < 0
     down = np.all(child[:-1][inner] > np.flatnonzero(inner)) and np.all(children < n_nodes)
     if not (ascending and ends and down):
-        raise ValueError("branches_ is no tree")
+        raise ValueError("branches_ is not a tree")
     if np.any(own >= n_classes) or np.any(child[1:][inner] <= child[:-1][inner]):
         raise ValueError("branches_ leads nowhere")

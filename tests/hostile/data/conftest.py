@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from internals import LOADERS, LocalExecutor, discover, expand_imports, gather, take_in
-from line_data import plugins_at_hand
+from line_data import workplace_with_plugins
 
 PARTS = Path(__file__).parents[2] / "parts"
 
@@ -22,7 +22,7 @@ def catalog(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def executor(catalog):
-    with LocalExecutor(plugins_at_hand(), common=LOADERS) as executor:
+    with LocalExecutor(workplace_with_plugins(), common=LOADERS) as executor:
         yield executor
 
 

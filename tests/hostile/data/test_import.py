@@ -27,7 +27,7 @@ from internals import (
     take_in,
     verify,
 )
-from line_data import LONGER, OTHER, SOUND, everything, laid, plugins_at_hand, refusal
+from line_data import LONGER, OTHER, SOUND, everything, laid, refusal, workplace_with_plugins
 from messages import assert_names, naming
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -123,7 +123,7 @@ def test_of_two_concurrent_imports_one_remains_complete(bring, entry, executor, 
         (tmp_path / name).mkdir()
         (tmp_path / name / "lines.txt").write_bytes(contents[name])
         try:
-            with LocalExecutor(plugins_at_hand(), common=LOADERS) as own:
+            with LocalExecutor(workplace_with_plugins(), common=LOADERS) as own:
                 take_in(entry, gather([tmp_path / name]), own)
         except Exception as error:
             troubles.append(error)

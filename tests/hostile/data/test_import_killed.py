@@ -9,12 +9,12 @@ import pytest
 
 from harness.errors import DataError
 from internals import (
+    available_names,
     belongings,
     current_file,
     default_form,
     keep,
     kept_forms,
-    names_at_hand,
     open_dataset,
     parsed_root,
     raw_folder,
@@ -51,7 +51,7 @@ def killed_before(number, kinds, change):
 
 def check_whole(entry, *contents):
     """Check that one of these contents is found complete, and return it."""
-    assert names_at_hand(["lines"]) == ["lines"]
+    assert available_names(["lines"]) == ["lines"]
     findings = list(verify(entry))
     assert findings[0].path == raw_folder("lines") / "lines.txt"
     assert not any(finding.trouble for finding in findings)

@@ -14,6 +14,7 @@ from internals import (
     Manifest,
     Origin,
     RawEntry,
+    available_names,
     belongings,
     bytes_of,
     current_file,
@@ -23,7 +24,6 @@ from internals import (
     hash_file,
     keep,
     kept_forms,
-    names_at_hand,
     raw_folder,
     raw_root,
     state_of,
@@ -153,7 +153,7 @@ def test_raw_files_without_a_manifest_or_with_a_damaged_one_are_found():
     assert_names(troubles()[0][1], "harness data clear toy --raw")
     (raw_folder("toy") / MANIFEST).unlink()
     assert troubles() == [
-        (raw_folder("toy"), f"has no manifest.json: `harness data import toy {raw_folder('toy')}` makes one")
+        (raw_folder("toy"), f"has no manifest.json. `harness data import toy {raw_folder('toy')}` writes one.")
     ]
     assert path.exists()
 
@@ -164,7 +164,7 @@ def test_an_edited_manifest_is_found():
     file = RawEntry("in/a", 11, hash_file(path), "imported", "now")
     write_manifest(raw_folder("toy"), Manifest("toy", (file,)))
     edited = raw_folder("toy") / MANIFEST
-    assert troubles() == [(edited, "has changed: it is not the one that its folder is named by")]
+    assert troubles() == [(edited, "has changed: its content does not match the name of its folder")]
 
 
 @pytest.mark.parametrize("array", ["X_data", "X_indices", "X_indptr", "y"])
@@ -221,7 +221,7 @@ def test_the_files_of_a_dataset_are_listed_by_kind(home):
     assert belongings(["toy"], raw=False) == [killed_parse, parsed]
     raw = [beside, raw_folder("toy"), current_file("toy"), download_folder("toy")]
     assert belongings(["toy"], parsed=False) == raw
-    assert names_at_hand(["toy", "absent"]) == ["toy"]
+    assert available_names(["toy", "absent"]) == ["toy"]
 
 
 def test_unfinished_files_belong_to_no_dataset(home):
@@ -235,4 +235,4 @@ def test_only_marked_data_of_a_removed_plugin_is_found(home):
     lay_parsed(entry("parsed-only"))
     (home / "raw" / "photos").mkdir()
     (home / "parsed" / "thesis-0123456789abcdef").mkdir()
-    assert names_at_hand([]) == ["gone", "parsed-only"]
+    assert available_names([]) == ["gone", "parsed-only"]

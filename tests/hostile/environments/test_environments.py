@@ -232,7 +232,7 @@ def test_the_key_covers_the_resolved_versions(results, place, session):
     before = file.read_text()
     content = json.loads(before)
     assert content["packages"] == {PACKAGE: VERSION}
-    content["packages"]["numpy"] = content["beneath"].pop("numpy")  # as if the learner had asked for it as well
+    content["packages"]["numpy"] = content["beneath"].pop("numpy")  # as if the learner required it too
     file.write_text(json.dumps(content))
     try:
         again = run("picky", "digits", trials=1, out=place / "out", plugins_dirs=session.folders, progress=False)
@@ -337,11 +337,11 @@ PACKAGES = st.lists(st.from_regex(r"[a-z]{1,8}(<[0-9]{1,2})?", fullmatch=True), 
 
 
 @given(PACKAGES, st.randoms())
-def test_requirements_in_any_order_give_the_same_environment(asked, random):
-    shuffled = list(asked)
+def test_requirements_in_any_order_give_the_same_environment(requirements, random):
+    shuffled = list(requirements)
     random.shuffle(shuffled)
-    assert environment_for(tuple(asked)).name == environment_for(tuple(shuffled)).name
-    assert environment_for((*asked, "another-one==1")).name != environment_for(tuple(asked)).name
+    assert environment_for(tuple(requirements)).name == environment_for(tuple(shuffled)).name
+    assert environment_for((*requirements, "another-one==1")).name != environment_for(tuple(requirements)).name
 
 
 def install(folder, name, *needs):

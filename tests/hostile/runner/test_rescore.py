@@ -184,7 +184,7 @@ def test_derived_data_is_rebuilt_from_its_record(make_record):
     def prepare(dataset):
         assert (dataset.name, dataset.params["examples"]) == ("few", 9)
         assert dataset.wrapped.params["classes"] == 5
-        raise DataError("it was asked for as it should be", culprit=dataset.wrapped.wrapped.name)
+        raise DataError("it was requested correctly", culprit=dataset.wrapped.wrapped.name)
 
     with pytest.raises(DataError, match=naming("digits")):
         find_data(record, CATALOG, prepare)

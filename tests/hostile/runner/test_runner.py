@@ -236,7 +236,7 @@ def test_data_is_read_once_per_set_of_parameters(catalog, executor, log):
     [
         ("failing", r"^dataset 'failing': the file is not there$"),
         ("leaving", r"^dataset 'leaving' could not be loaded: .*exit code 9 .*\nsome words before$"),
-        ("wrong", r"^dataset 'wrong': its loader gave list, expected harness\.Dataset$"),
+        ("wrong", r"^dataset 'wrong': its loader returned list, expected harness\.Dataset$"),
         ("without_numbers", r"^dataset 'without_numbers': row 0, feature 1 is nan"),
     ],
 )

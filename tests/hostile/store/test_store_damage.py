@@ -39,8 +39,8 @@ def flip(line):
     ("damage", "why"),
     [
         (flip, "changed since it was written"),
-        (lambda line: line[:100], "not whole"),
-        (lambda line: b"\x00\xff\xfe" * 9, "not whole"),
+        (lambda line: line[:100], "incomplete"),
+        (lambda line: b"\x00\xff\xfe" * 9, "incomplete"),
         (lambda line: b"{}", "no record"),
         (lambda line: line.replace(b'"key"', b'"kee"'), "changed since it was written"),
     ],
@@ -86,7 +86,7 @@ def test_an_invalid_record_is_named_ignored_and_set_aside_by_the_next_run(tmp_pa
     assert sorted(keys(tmp_path)) == ["k0", "k1"]
 
 
-# -- what somebody does to the folder while a run writes to it -------------------------------------------------------
+# -- changes of the folder by others during a run --------------------------------------------------------------------
 
 
 def run_and_lose_records(folder, *later, instead=None):
@@ -115,9 +115,9 @@ def test_records_deleted_after_the_last_trial_are_written_again(tmp_path):
 
 def test_a_file_that_replaced_the_records_is_set_aside(tmp_path):
     with pytest.warns(UserWarning, match="written anew"):
-        run_and_lose_records(tmp_path, record(2), instead="somebody's own\n")
+        run_and_lose_records(tmp_path, record(2), instead="of another program\n")
     assert keys(tmp_path) == ["k0", "k1", "k2"]
-    assert (tmp_path / "damaged.jsonl").read_text() == "somebody's own\n"
+    assert (tmp_path / "damaged.jsonl").read_text() == "of another program\n"
 
 
 def test_a_folder_deleted_during_a_run_ends_the_run_with_an_error(tmp_path):
@@ -153,6 +153,38 @@ def test_a_link_at_a_target_path_is_not_followed(tmp_path):
         store.describe("", Machine("a"))
     assert (tmp_path / "elsewhere").read_text() == "mine"
     assert read_machines(tmp_path / "out") == {"a": Machine("a")}
+
+
+@pytest.mark.parametrize(
+    "name", ["machine.json", "same_code.json", "incompatible.txt", "status.json", "lock", "ranks/k0.npy"]
+)
+@pytest.mark.parametrize("is_pipe", [True, False], ids=["pipe", "device"])
+def test_a_pipe_or_a_device_in_place_of_a_file_is_not_read(tmp_path, name, is_pipe):
+    fill(tmp_path, 1)
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path) if is_pipe else path.symlink_to("/dev/zero")
+    ended = run_python(READS, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    named = [line for line in ended.stdout.splitlines() if "cannot be read" in line]
+    assert [name in line for line in named] == [True] * (name in ("same_code.json", "ranks/k0.npy"))
+
+
+READS = """
+import pathlib, resource, sys
+from harness.errors import HarnessError
+from harness.records.store import read_incompatible, read_machines, read_ranks, read_same_code
+from harness.runner.progress import read_status
+
+resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+folder = pathlib.Path(sys.argv[1])
+for read in (read_machines, read_same_code, read_incompatible, read_status, lambda folder: read_ranks(folder, "k0")):
+    try:
+        read(folder)
+    except HarnessError as error:
+        print(error)
+"""
 
 
 def test_a_damaged_machines_file_is_no_error(tmp_path):

@@ -24,9 +24,9 @@ from trial_runs import METRICS, good, run
         ("absent", {}, "during import: AttributeError: "),
         ("nowhere:Absent", {}, "during import: ModuleNotFoundError: "),
         ("Exits", {}, "during warm-up: SystemExit: good bye"),
-        ("WrongShape", {}, "during rank: rank gave shape (60, 9), expected (60, 10)"),
-        ("WrongType", {}, "during rank: rank gave float64, expected signed integers"),
-        ("WrongClass", {}, "during rank: rank gave class 10"),
+        ("WrongShape", {}, "during rank: rank returned shape (60, 9), expected (60, 10)"),
+        ("WrongType", {}, "during rank: rank returned float64, expected signed integers"),
+        ("WrongClass", {}, "during rank: rank returned class 10"),
         ("NoClasses", {}, "during rank: the fitted learner has no classes_"),
     ],
 )

@@ -246,7 +246,7 @@ def test_a_learner_without_classes_is_rejected():
     ("scores", "reason"),
     [
         ([[0.0, 1.0, 2.0]], r"shape \(1, 3\), expected rows x classes_"),
-        ([[0.0, np.nan]], "gave NaN"),
+        ([[0.0, np.nan]], "returned NaN"),
         ([[[0.0, 1.0]]], "expected rows x classes_"),
     ],
 )

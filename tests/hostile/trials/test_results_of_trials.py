@@ -60,10 +60,10 @@ HOSTILE = {
     "no status": {"measured": {"scores": {"r1": 0.5}}},
     "points that are none": GOOD | {"points": [3]},
     "a point without costs": GOOD | {"points": [{"passes": 1, "n_bytes": 0}]},
-    "a time that is no number": GOOD | {"single_seconds": [float("nan")]},
+    "a time that is not a number": GOOD | {"single_seconds": [float("nan")]},
     "a time below zero": GOOD | {"single_seconds": [-1.0]},
     "an unknown status": changed({"status": "splendid"}),
-    "a status that is no text": changed({"status": ["ok"]}),
+    "a status that is not a text": changed({"status": ["ok"]}),
     "a text for a score": changed({"scores": {"r1": "0.5"}}),
     "a table for a score": changed({"scores": {"r1": {}}}),
     "scores in a list": changed({"scores": [0.5]}),
@@ -74,12 +74,12 @@ HOSTILE = {
     "a text for seconds": changed({"fit_seconds": "1"}),
     "a curve that is none": changed({"curve": [{"passes": "one", "scores": {}}]}),
     "a candidate that is none": changed({"tuning": [3]}),
-    "a score that is no number": changed({"scores": {"r1": float("nan")}}),
+    "a score that is not a number": changed({"scores": {"r1": float("nan")}}),
     "a score without end": changed({"scores": {"r1": float("inf")}}),
     "more rows than there are": changed({"n_test": 10**400}),
     "a curve that leaves the page": changed({"curve": [{"passes": 1, "scores": {"r1": float("-inf")}}]}),
     "half a letter": changed({"message": "\ud800"}),
-    "a message that is no text": changed({"message": 3}),
+    "a message that is not a text": changed({"message": 3}),
     "nested deeply": changed({"scores": nested(900)}),
     "nested more deeply than anybody can read": changed({"tuned": {"C": nested(100_000)}}),
 }
@@ -172,10 +172,10 @@ def spoilt(ranking):
         "too many columns": ranking_to_bytes(Ranking(np.pad(ranks, ((0, 0), (0, 1)), constant_values=-1))),
         "a class that is not there": ranking_to_bytes(Ranking(np.where(ranks == 5, 6, ranks))),
         "a class twice": ranking_to_bytes(Ranking(np.where(ranks == 5, 4, ranks))),
-        "numbers that are not whole": ranking_to_bytes(Ranking(ranks.astype(float))),
+        "numbers that are not integers": ranking_to_bytes(Ranking(ranks.astype(float))),
         "places above the rank": ranking_to_bytes(Ranking(ranks, too_good)),
         "scores of another shape": ranking_to_bytes(Ranking(ranks, scores=np.ones((3, 2), np.float32))),
-        "confidence that is no number": ranking_to_bytes(Ranking(ranks, confidence=np.full(60, np.nan, np.float32))),
+        "confidence that is not a number": ranking_to_bytes(Ranking(ranks, confidence=np.full(60, np.nan, np.float32))),
         "an array larger than its bytes": huge.getvalue(),
         "cut short": ranking_to_bytes(ranking)[:-5],
     }
@@ -232,8 +232,8 @@ def test_any_executor_can_run_trials(tmp_path, catalog, a_trial, ranking):
     ("clock", "fit", "total"),
     [
         (0.0, 0.0, 30.0),  # a clock that was stopped
-        (40.0, 1.0, 1.0),  # one that runs ahead of the supervisor's
-        (1.0, 5.0, 6.0),  # parts that take longer than the whole
+        (40.0, 1.0, 1.0),  # a clock that runs ahead of the supervisor's
+        (1.0, 5.0, 6.0),  # parts that take longer than the trial
     ],
 )
 def test_a_clock_that_disagrees_with_the_supervisors_is_an_error(a_trial, ranking, clock, fit, total):
@@ -249,7 +249,7 @@ def test_a_clock_that_disagrees_with_the_supervisors_is_an_error(a_trial, rankin
     [
         (1.0, 0.5, 3.0),  # work that the clock of the process did not see
         (2.0, 1.0, 1.0),  # a clock that runs ahead of the supervisor's
-        (1.0, 2.0, 2.0),  # a fit that takes longer than the whole
+        (1.0, 2.0, 2.0),  # a fit that takes longer than the trial
     ],
 )
 def test_cpu_time_that_disagrees_with_the_supervisors_is_an_error(a_trial, ranking, clock, fit, total):

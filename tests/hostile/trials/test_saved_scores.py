@@ -100,13 +100,13 @@ def test_a_truncated_file_is_rejected():
 
 def test_confidence_is_calibrated_when_a_metric_needs_it(tmp_path):
     ece = next(spec for spec in harness_metrics() if spec.name == "ece")
-    asked = trial("harness_prototype:PA", keep_in(tmp_path / "data", DATA), params={"random_state": 0})
+    planned = trial("harness_prototype:PA", keep_in(tmp_path / "data", DATA), params={"random_state": 0})
     phases = []
-    measured, ranking = run_here(asked, phases.append, metrics=[Entry(ece, OWN)], find_confidence=ece.confidence)
+    measured, ranking = run_here(planned, phases.append, metrics=[Entry(ece, OWN)], find_confidence=ece.confidence)
     assert phases[-1] == "calibrate"
     assert ranking.confidence.shape == (60,)
     assert ((ranking.confidence > 0) & (ranking.confidence <= 1)).all()
     assert 0 <= measured.scores["ece"] < 0.25
-    unasked, without = run_here(asked, phases.append, metrics=[Entry(ece, OWN)])
+    without_metric, without = run_here(planned, phases.append, metrics=[Entry(ece, OWN)])
     assert without.confidence is None
-    assert unasked.scores == {"ece": None}
+    assert without_metric.scores == {"ece": None}

@@ -3,7 +3,6 @@
 The features are independent of the classes, so a learner without the labels is only right by chance.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from internals import SYSTEM, TRIALS, LocalExecutor, Workplace, keep, read_header
-from trial_runs import run
+from trial_runs import hides_folders, run
 
 ROWS, CLASSES = 900, 10
 CHANCE = 1 / CLASSES
@@ -58,14 +57,6 @@ def r1_of(executor, header, way, **params):
     measured, _ = run(executor, f"label_thieves:{way}", header, representation="raw", params=params)
     assert measured.status == "ok", measured.message
     return measured.scores["r1"]
-
-
-def hides_folders():
-    """True if a process of this machine can hide folders from itself."""
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if SYSTEM.hide_folders([], []) else 1)
-    return os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.skipif(SYSTEM.NAME != "linux", reason="the searches read /proc")

@@ -297,8 +297,8 @@ def test_the_training_order_of_a_given_split_depends_on_the_seed():
 @pytest.mark.parametrize(
     ("split", "given", "brings"),
     [
-        ("given", {}, "it has: none, use holdout:SHARE"),
-        ("given:b", {"a": OFFICIAL}, "no split 'b'; it has: given:a"),
+        ("given", {}, "Use holdout:SHARE"),
+        ("given:b", {"a": OFFICIAL}, "no split 'b'. It has given:a"),
         ("given", {"a": OFFICIAL, "b": OFFICIAL}, "the dataset has 2 splits: choose one of given:a, given:b"),
     ],
 )

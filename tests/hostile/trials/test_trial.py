@@ -197,9 +197,9 @@ def test_rows_are_timed_one_at_a_time_only_on_request(executor, single):
     names = ("r1", "predict", "predict_one", "predict_one_p99")
     scorer = Scorer([METRICS[name] for name in names])
     planned = trial("Ranking", single)
-    ends = [end_of(executor, job_of(planned, time_single_rows=asked)) for asked in (False, True)]
-    (without, _), (asked, _) = (score(planned, end, scorer) for end in ends)
+    ends = [end_of(executor, job_of(planned, time_single_rows=single_rows)) for single_rows in (False, True)]
+    (without, _), (timed, _) = (score(planned, end, scorer) for end in ends)
     assert (without.single_rows, without.scores["predict_one"]) == (None, None)
-    assert asked.single_rows == 20
-    assert 0 < asked.scores["predict_one"] <= asked.scores["predict_one_p99"]
-    assert asked.scores["r1"] == without.scores["r1"]
+    assert timed.single_rows == 20
+    assert 0 < timed.scores["predict_one"] <= timed.scores["predict_one_p99"]
+    assert timed.scores["r1"] == without.scores["r1"]

@@ -219,7 +219,7 @@ def test_a_paused_clock_does_not_count():
     assert seen <= clock.wall < 0.3
 
 
-# -- what is asked for
+# -- candidates and their order
 
 
 def test_a_grid_is_tried_in_the_written_order():
@@ -339,7 +339,7 @@ def test_the_description_of_tuning_is_equal_for_all_seeds(header):
         ({"params": {"pa": {"C": {"low": 2, "high": 1}}}}, "with low < high"),
         ({"params": {"pa": {"C": {"low": 0, "high": 1, "log": True}}}}, "low > 0 where log = true"),
         ({"params": {"pa": {"C": [1]}}, "metric": "r77x"}, "r77x"),
-        ({"params": {"pa": {"C": [1]}}, "splitt": "x"}, "unknown key tune.splitt: did you mean 'split'"),
+        ({"params": {"pa": {"C": [1]}}, "splitt": "x"}, "unknown key tune.splitt. Did you mean 'split'"),
         ({"params": {"pa": {"C": [1]}}, "time": "soon"}, "a time such as 90s"),
     ],
 )

@@ -45,7 +45,7 @@ def test_unknown_column_names_raise_an_error_that_shows_the_set_option(write):
 
 
 class RecordingExecutor(LocalExecutor):
-    """The local executor, with a record of the modules it was asked to preload."""
+    """The local executor, with a record of the modules that it preloads."""
 
     preloaded = ()
 

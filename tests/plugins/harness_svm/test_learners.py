@@ -8,9 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from harness import HarnessError, Taxonomy
+from harness_prototype import OVRPerceptron
 from harness_svm import HSVM, SVM, CrammerSinger, TopDownPerceptron, TopDownSVM
 from messages import naming
 
@@ -159,6 +161,36 @@ def test_labels_and_a_one_label_indicator_give_the_same_tree(learner, source, da
         assert_array_equal(part, same)
 
 
+def test_a_bias_of_top_down_perceptrons_equals_a_constant_feature(data, tree):
+    X, y = data()
+    column = np.full((X.shape[0], 1), 2.0, np.float32)
+    wide = csr_array(np.hstack([X.toarray(), column]))
+    biased = TopDownPerceptron(members=3, bias=2.0, random_state=0).fit(X, y, taxonomy=tree)
+    plain = TopDownPerceptron(members=3, random_state=0).fit(wide, y, taxonomy=tree)
+    ranks = plain.rank(wide, 6)
+    assert_array_equal(biased.rank(X, 6), ranks)
+    assert_allclose(biased.scores(X, ranks), plain.scores(wide, ranks), atol=1e-4)
+
+
+@pytest.mark.parametrize("learner", [OVRPerceptron(), TopDownPerceptron(taxonomy="cluster")], ids=repr)
+def test_a_bias_makes_up_for_standardised_features(learner):
+    X, y = load_digits(return_X_y=True)
+    X = StandardScaler().fit(X[:1400]).transform(X)
+    with_bias = clone(learner).set_params(bias=1.0, random_state=0).fit(X[:1400], y[:1400])
+    with pytest.warns(UserWarning, match="has no bias"):
+        without = clone(learner).set_params(random_state=0).fit(X[:1400], y[:1400])
+    assert with_bias.score(X[1400:], y[1400:]) > without.score(X[1400:], y[1400:]) + 0.1
+
+
+def test_top_down_perceptrons_without_a_bias_warn_of_negative_values_at_the_line_of_fit(data, tree):
+    X, y = data()
+    with pytest.warns(
+        UserWarning, match=r"^TopDownPerceptron has no bias, and .* negative: set bias=1.0, or"
+    ) as caught:
+        TopDownPerceptron(members=1, random_state=0).fit(X, y, taxonomy=tree)
+    assert caught[0].filename == __file__
+
+
 @TOP_DOWN
 def test_each_node_learns_all_children_that_contain_a_label(learner, data, tree):
     X, y = data(n=300)
@@ -251,6 +283,7 @@ def test_no_large_dense_matrix_is_allocated(data, monkeypatch):
         (HSVM, "taxonomy", "random", "one of cluster"),
         (HSVM, "costs", "high", "tuple"),
         (TopDownPerceptron, "members", 0, "at least 1"),
+        (TopDownPerceptron, "bias", -1.0, "at least 0"),
     ],
 )
 def test_a_bad_parameter_raises_an_error_with_its_value_and_the_allowed_values(learner, name, value, allowed, data):

@@ -28,10 +28,13 @@ update64 = helper()(update_one_vs_rest.py_func)
 """The same source, compiled for weights of float64."""
 
 
-def run(rows: Rows, problem: IndicatedProblem, order: np.ndarray, errors: np.ndarray, moves=None) -> int:
+def run(
+    rows: Rows, problem: IndicatedProblem, order: np.ndarray, errors: np.ndarray, moves=None, intercept=None, square=0.0
+) -> int:
     kernel, n = update_one_vs_rest if rows.weights.dtype == np.float32 else update64, problem.n_classes
-    moves = moves or no_moves(n)
-    return kernel(rows, as_instances(problem.X), problem.labels, order, np.zeros(n), np.empty(n), moves, errors)
+    moves, intercept = moves or no_moves(n), np.zeros(n) if intercept is None else intercept
+    instances = as_instances(problem.X)
+    return kernel(rows, instances, problem.labels, order, intercept, square, np.empty(n), moves, errors)
 
 
 def train(problem: IndicatedProblem, dtype: type = np.float64, n_edges: int = 2) -> tuple[Rows, int]:
@@ -98,6 +101,21 @@ def test_an_arena_that_must_grow_gives_identical_weights_and_errors(problem, den
     (tiny, few), (ample, same) = (train(problem, np.float32, n_edges) for n_edges in (2, 10_000))
     assert (ample.classes.size, few) == (10_000, same)
     np.testing.assert_array_equal(dense(tiny, problem.n_classes), dense(ample, problem.n_classes))
+
+
+@settings(max_examples=100, deadline=None)
+@given(problem=tied_indicated(), bias=st.sampled_from([0.5, 1.0, 2.0]))
+def test_a_bias_equals_a_constant_feature_in_rows_without_features_too(problem, bias, dense):
+    column = np.full((problem.X.shape[0], 1), bias, np.float32)
+    rows, errors, intercept = empty_rows(problem.X.shape[1], 2), np.zeros(1, np.int64), np.zeros(problem.n_classes)
+    order = problem.order
+    while (done := run(rows, problem, order, errors, None, intercept, bias**2)) < order.size:
+        rows, order = enlarge(rows), order[done:]
+    W, expected = train_densely(replace(problem, X=np.hstack([problem.X, column])), np.float32)
+    np.testing.assert_array_equal(dense(rows, problem.n_classes), W[:-1])
+    np.testing.assert_array_equal(intercept, W[-1].astype(np.float64) * bias)
+    assert errors[0] == expected
+    np.testing.assert_allclose(norms(rows, problem.n_classes, intercept, bias), np.linalg.norm(W, axis=0), rtol=1e-6)
 
 
 def test_an_instance_that_does_not_fit_the_arena_stops_the_kernel_before_any_change(dense):
@@ -191,14 +209,15 @@ def test_a_committee_is_the_sum_of_unit_vectors(seed, members, dense, assert_sou
     rng = np.random.default_rng(seed)
     each = (rng.normal(size=(members, 6, 5)) * (rng.random((members, 6, 5)) < 0.3)).astype(np.float32)
     lengths = np.linalg.norm(each.astype(np.float64), axis=1, keepdims=True)
-    summed = total([loaded(W) for W in each], 5)
+    summed = total([loaded(W) for W in each], [norms(loaded(W), 5) for W in each])
     assert_sound(summed, was_packed=True)
     expected = (each / np.where(lengths, lengths, 1)).sum(axis=0)
     np.testing.assert_allclose(dense(summed, 5), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_members_that_cancel_leave_no_edge():
-    assert total([loaded(np.array([[1.0], [0]])), loaded(np.array([[-2.0], [0]]))], 1).n_edges == 0
+    members = [loaded(np.array([[1.0], [0]])), loaded(np.array([[-2.0], [0]]))]
+    assert total(members, [np.array([1.0]), np.array([2.0])]).n_edges == 0
 
 
 def test_a_row_without_features_ranks_nothing_and_an_unseen_class_is_never_ranked():

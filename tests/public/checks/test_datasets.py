@@ -55,10 +55,10 @@ def dataset(load="load_good", **fields):
 
 
 BAD_DATASETS = {
-    "loads_and_is_sound": [dataset("load_unsound")],
+    "loads_valid_data": [dataset("load_unsound")],
     "loads_the_same_twice": [dataset("load_anew")],
     "stamp_is_stable": [dataset(stamp=f"{HERE}:stamp_moving"), dataset(stamp="math:pi")],
-    "names_its_classes_apart": [dataset("load_namesakes")],
+    "has_unique_class_names": [dataset("load_namesakes")],
     "has_rows_of_every_class": [dataset("load_unused_class")],
     "states_licence_and_citation": [dataset(licence=""), dataset(citation="")],
 }

@@ -9,7 +9,7 @@ from internals import experiment_checks
 GOOD = "learners = ['pa']\ndatasets = ['digits']\n"
 FILE, NAMES, NUMBERS = (
     "its_file_is_an_experiment",
-    "everything_that_it_names_is_there",
+    "names_are_registered",
     "its_published_numbers_can_be_read",
 )
 

@@ -37,15 +37,15 @@ BAD_LEARNERS = {
         learner("Good", parameters={}),
     ],
     "has_get_params_and_set_params": [learner("IgnoresItsParameters"), learner("HasNoParameters")],
-    "ranks_in_the_promised_shape": [learner("CutsItsRanks")],
+    "ranks_in_the_required_shape": [learner("CutsItsRanks")],
     "learns_an_easy_problem": [learner("NeverLearns")],
     "predicts_what_it_ranks_first": [learner("PredictsOtherwise")],
-    "leaves_its_input_alone": [learner("ChangesItsInput"), learner("ChangesItsInputInFit")],
-    "gives_the_same_for_the_same_seed": [learner("CountsItsFits")],
+    "does_not_change_its_input": [learner("ChangesItsInput"), learner("ChangesItsInputInFit")],
+    "is_reproducible": [learner("CountsItsFits")],
     "forgets_when_fitted_again": [learner("Remembers")],
-    "ranks_only_classes_it_has_seen": [learner("InventsClasses")],
+    "ranks_only_training_classes": [learner("InventsClasses")],
     "takes_an_empty_row": [learner("NeedsAFeature")],
-    "takes_several_labels_if_it_says_so": [learner("TakesOneLabel")],
+    "takes_several_labels_if_declared": [learner("TakesOneLabel")],
     "measures_its_index": [learner("OwesItsIndex"), learner("OwesItsBytes"), learner("TouchesNothingKnown")],
     "scores_what_it_ranks": [learner("ScoresBackwards")],
     "contributions_add_up": [
@@ -56,9 +56,9 @@ BAD_LEARNERS = {
     "reports_each_pass": [learner("CountsFromZero"), learner("CallsNoAfterPass")],
     "takes_read_only_input": [hostile_learner("WritesWhatItGets")],
     "takes_labels_of_any_kind": [hostile_learner("NeedsPositions"), hostile_learner("CountsClasses")],
-    "survives_sklearns_clone": [hostile_learner("MakesNewParameters"), hostile_learner("IsBornFitted")],
+    "can_be_cloned": [hostile_learner("MakesNewParameters"), hostile_learner("IsBornFitted")],
     "learns_in_batches": [hostile_learner("KeepsOneBatch")],
-    "goes_on_from_what_fit_learned": [hostile_learner("StartsOverInASmallBatch")],
+    "continues_after_fit": [hostile_learner("StartsOverInASmallBatch")],
     "saves_and_loads": [
         hostile_learner("ComesBackOtherwise"),
         hostile_learner("LosesItsParameters"),
@@ -74,8 +74,8 @@ BAD_LEARNERS = {
 
 
 IMPLIED = {
-    "leaves_its_input_alone": {"takes_read_only_input"},
-    "learns_an_easy_problem": {"takes_labels_of_any_kind", "learns_in_batches", "goes_on_from_what_fit_learned"},
+    "does_not_change_its_input": {"takes_read_only_input"},
+    "learns_an_easy_problem": {"takes_labels_of_any_kind", "learns_in_batches", "continues_after_fit"},
     "predicts_what_it_ranks_first": {"takes_labels_of_any_kind"},
     "scores_what_it_ranks": {"contributions_add_up"},
 }
@@ -104,12 +104,12 @@ def test_a_learner_that_needs_texts_is_checked_with_texts():
     texts = {"supports": frozenset(), "needs": frozenset({"text"})}
     assert failed(learner_checks(replace(learner("ReadsTexts"), **texts))) == set()
     rude_one = learner_checks(replace(learner("WritesOverTexts"), **texts))
-    assert failed(rude_one) == {"leaves_its_input_alone", "takes_read_only_input"}
+    assert failed(rude_one) == {"does_not_change_its_input", "takes_read_only_input"}
 
 
 def test_a_check_that_does_not_apply_raises_the_skip_of_test_runners():
     plain = replace(learner("Good"), supports=frozenset())
-    (check,) = [check for check in learner_checks(plain) if check.name == "takes_several_labels_if_it_says_so"]
+    (check,) = [check for check in learner_checks(plain) if check.name == "takes_several_labels_if_declared"]
     assert str(check) == check.name
     with pytest.raises(NotApplicable, match=naming("label", "row")) as error:
         check()
@@ -139,7 +139,7 @@ def test_pytest_reports_it_as_skipped_with_its_reason(tmp_path):
 
 
 def test_a_learner_is_checked_with_its_parameters():
-    wrong_way_round = {"learns_an_easy_problem", "learns_in_batches", "goes_on_from_what_fit_learned"}
+    wrong_way_round = {"learns_an_easy_problem", "learns_in_batches", "continues_after_fit"}
     assert failed(learner_checks(learner("Good"), C=-1.0)) == {*wrong_way_round, "takes_labels_of_any_kind"}
 
 
@@ -157,7 +157,7 @@ def test_scikit_learns_checks_are_listed_by_name():
 
 
 def test_a_failure_states_the_next_step():
-    (check,) = [c for c in learner_checks(learner("ChangesItsInput")) if c.name == "leaves_its_input_alone"]
+    (check,) = [c for c in learner_checks(learner("ChangesItsInput")) if c.name == "does_not_change_its_input"]
     with pytest.raises(CheckFailed, match=naming("ranking", "X", "copy")):
         check()
     assert isinstance(check, Check)
@@ -172,9 +172,7 @@ def test_a_check_run_as_a_job_returns_its_reason():
 def test_a_learner_declared_nondeterministic_is_not_checked_for_determinism():
     spec = learner("CountsItsFits", deterministic=False)
     assert failed(learner_checks(spec)) == set()
-    assert answer_of("learner", spec, "gives_the_same_for_the_same_seed") == {
-        "skipped": "declared as not deterministic"
-    }
+    assert answer_of("learner", spec, "is_reproducible") == {"skipped": "declared as not deterministic"}
 
 
 def test_a_second_fit_that_keeps_state_is_distinguished_from_randomness():

@@ -43,10 +43,10 @@ def metric(compute, **fields):
 
 
 BAD_METRICS = {
-    "gives_a_number_or_none": [metric("is_no_number"), metric("is_text")],
+    "returns_a_number_or_none": [metric("is_no_number"), metric("is_text")],
     "is_pure": [metric("changes_the_outcome", depth=0)],
     "does_not_depend_on_the_order_of_rows": [metric("looks_at_the_first_row")],
-    "needs_no_more_ranks_than_it_says": [metric("looks_too_deep")],
+    "needs_no_more_ranks_than_declared": [metric("looks_too_deep")],
     "prefers_perfect_ranks": [metric("first_is_true", direction="lower")],
 }
 
@@ -70,4 +70,4 @@ def test_every_metric_check_has_a_bad_metric():
 
 
 def test_a_check_run_as_a_job_returns_its_reason():
-    assert "finite number" in answer_of("metric", metric("is_text"), "gives_a_number_or_none")["failed"]
+    assert "finite number" in answer_of("metric", metric("is_text"), "returns_a_number_or_none")["failed"]

@@ -85,15 +85,15 @@ def test_good_representations_pass_every_check():
 
 
 BAD = {
-    "gives_a_row_of_numbers_for_each_row": [
+    "returns_a_row_of_numbers_for_each_row": [
         spec_of(DropsRows),
         spec_of(GrowsWithItsRows),
         spec_of(GivesNoNumbers),
         spec_of(GoesBelowZero, gives="counts"),
     ],
-    "gives_the_same_twice": [spec_of(Draws)],
-    "leaves_its_input_alone": [spec_of(ChangesItsInput)],
-    "survives_sklearns_clone": [spec_of(MakesNewParameters)],
+    "is_reproducible": [spec_of(Draws)],
+    "does_not_change_its_input": [spec_of(ChangesItsInput)],
+    "can_be_cloned": [spec_of(MakesNewParameters)],
 }
 
 

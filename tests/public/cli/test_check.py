@@ -145,18 +145,18 @@ def test_one_cause_is_one_failure_and_its_consequences_are_named(check):
     assert below.startswith("_checked.py, line ")
     assert below.endswith(', in give_up: raise ValueError(f"no, not with {rows} rows")')
     assert lines[place + 3 : place + 5] == ["output:", "| about to give up"]
-    assert "same reason as 'ranks in the promised shape'" in lines
+    assert "same reason as 'ranks in the required shape'" in lines
     assert len([line for line in lines if line.startswith("FAIL")]) == 1
     assert lines[-1] == "2 ok, 1 FAIL, 13 hence, 6 n/a"
     assert "Traceback" not in ended.stdout
     report = check("raising", "--debug").stdout
     assert report.count("| Traceback (most recent call last):") == 1
-    assert "in check_ranks_in_the_promised_shape" in report
+    assert "in check_ranks_in_the_required_shape" in report
 
 
 def test_a_rejected_value_is_one_cause_with_mapped_data_too(check):
     message = "ValueError: C=-1: must be a finite number above 0"
-    assert failed_in(check("pa(C=-1)", "--json")) == {"ranks_in_the_promised_shape": message}
+    assert failed_in(check("pa(C=-1)", "--json")) == {"ranks_in_the_required_shape": message}
 
 
 def test_a_crashing_learner_fails_and_the_suite_continues(check):

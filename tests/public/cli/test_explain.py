@@ -45,13 +45,13 @@ def test_every_kind_of_name_is_described(harness, name, words):
 def test_a_misspelt_name_gets_the_nearest_one(harness):
     done = harness("explain", "oz")
     assert done.returncode == 2
-    assert "did you mean ooz?" in done.stderr
+    assert "Did you mean ooz?" in done.stderr
 
 
 def test_a_misspelt_metric_gets_the_nearest_one_with_its_k(harness):
     done = harness("explain", "ndgc5")
     assert done.returncode == 2
-    assert "unknown name 'ndgc5'; did you mean ndcg5" in done.stderr
+    assert "unknown name 'ndgc5'. Did you mean ndcg5" in done.stderr
 
 
 def test_every_built_in_metric_has_a_formula_and_a_use():

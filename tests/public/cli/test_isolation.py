@@ -10,6 +10,7 @@ import pytest
 from command import run_harness
 from internals import from_line
 from messages import NOTHING_TO_RUN, assert_names
+from trial_runs import hides_folders
 
 PLAIN = """
 import numpy as np
@@ -385,3 +386,32 @@ def test_a_learner_cannot_change_the_records_of_others(compare, tmp_path, knows_
         assert not forged
     assert records["Plain"].scores["r1"] > 0.05
     assert len(records_in(tmp_path / "out")) == 2
+
+
+INTRUDER = """
+        import pathlib, warnings
+        results = pathlib.Path(pathlib.Path(__file__).with_name("told.txt").read_text())
+        rankings = list((results / "ranks").iterdir())
+        warnings.warn(f"{len(rankings)} rankings")
+        for path in (results / "records.jsonl", results / "new", *rankings):
+            try:
+                path.open("ab").close()
+                warnings.warn(f"could write {path.name}")
+            except OSError:
+                pass
+"""
+
+
+@pytest.mark.parametrize("on", [(), ("--on", "local:1")], ids=["here", "on a cluster of this machine"])
+def test_a_learner_that_knows_the_results_folder_finds_no_rankings_and_cannot_write(compare, tmp_path, on):
+    if not hides_folders():
+        pytest.skip("this kernel has no user namespaces for this user: the results folder can be read")
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    write(plugins, "plain", PLAIN)
+    write(plugins, "intruder", in_fit(INTRUDER.strip()).replace("Plain", "Intruder"))
+    (plugins / "told.txt").write_text(str(tmp_path / "out"))
+    compare("--learners", "plain:Plain", "--plugins-dir", str(plugins))
+    assert list((tmp_path / "out" / "ranks").iterdir())
+    records, _ = compare("--learners", "plain:Plain,intruder:Intruder", "--plugins-dir", str(plugins), *on)
+    assert records["Intruder"].warnings == ("UserWarning: 0 rankings",)

@@ -135,3 +135,35 @@ def test_a_results_folder_has_the_documented_files(workspace, plain):
     }
     assert all(isinstance(record, Record) for record in workspace.records("plain"))
     assert Path(folder / "ranks").is_dir()
+
+
+def answer_of(done):
+    """Return what a run prints before its first table."""
+    before, found, _ = done.stdout.replace("\n\n", "\f").partition("learner  ")
+    assert found
+    return " ".join(before.split("\f")[0].split())
+
+
+def test_the_answer_precedes_the_table(workspace):
+    done = workspace.run(TWO, "--trials", 3, "--out", "answered")
+    answer = answer_of(done)
+    assert answer.startswith("Most accurate on topics")
+    assert answer.count("within 1 point: good") == 2
+    assert "good is best by R1" in answer or "The best mean R1 is that of good" in answer
+
+
+def test_the_answer_for_many_datasets_has_two_sentences(workspace):
+    data = "topics(rows=120,features=200,classes=[3,4,5,6])"
+    answer = answer_of(workspace.run(TWO, "--trials", 1, "--out", "many", data=data))
+    assert answer.startswith("Best mean R1 on 4 datasets: good (4)")
+    assert answer.endswith(". No dataset has a verdict, for the reasons below the table.")
+
+
+def test_a_failed_learner_is_not_in_the_answer(workspace):
+    answer = answer_of(workspace.run("good,chance,raises", "--trials", 1, "--out", "answered-failed", code=1))
+    assert answer.startswith("Most accurate on topics")
+    assert "raises" not in answer
+
+
+def test_a_learner_alone_has_no_answer(workspace):
+    assert answer_of(workspace.run("good", "--trials", 1, "--out", "answered-alone")).startswith("topics")

@@ -115,7 +115,7 @@ def test_a_closed_pipe_causes_no_error_message(stored):
 
 def test_an_unknown_metric_and_an_empty_folder_are_rejected(harness, stored, tmp_path):
     ended = harness("table", stored("one", "pa", 0.9), "--metrics", "r1,trian")
-    assert (ended.returncode, "did you mean train" in ended.stderr) == (2, True)
+    assert (ended.returncode, "Did you mean train" in ended.stderr) == (2, True)
     with open_store(tmp_path / "empty"):
         pass
     ended = harness("table", tmp_path / "empty")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from browser import Opened, axe_script, start_browser
+from browser import SMALLEST_CONTRAST_OF_SHAPES, Opened, axe_script, contrasts, start_browser, texts_of_low_contrast
 from internals import (
     Answers,
     ByClass,
@@ -130,6 +130,76 @@ def test_a_learner_pressed_on_a_card_is_highlighted_everywhere(page):
     assert len(page.all(".results tr.lit")) == 2
     page.all(".card .name")[0].click()
     assert page.all(".card.lit") == []
+
+
+@pytest.mark.parametrize(
+    "place", [".card .name", ".picks .name[data-focus^=pick]", ".heat th .name[data-focus='rank pa(C=2)']"]
+)
+def test_a_learner_pressed_anywhere_is_highlighted_everywhere(page, place):
+    page.wait(lambda: page.all("#chart svg"))
+    page.all(place)[0].click()
+    assert highlighted(page) == {"pa(C=2)"}
+    assert len(page.all(".picks td.lit")) == 4
+    page.wait(lambda: faded(page) > 0)
+    page.all(place)[0].click()
+    assert highlighted(page) == set()
+
+
+def test_a_point_pressed_in_the_figure_is_highlighted_everywhere(page):
+    page.wait(lambda: page.all("#chart svg"))
+    page.one(NAMED_POINT.format("pa(C=2)")).click()
+    assert highlighted(page) == {"pa(C=2)"}
+
+
+NAMED_POINT = "#chart .mark-symbol path[aria-label*='{}']"
+
+
+def highlighted(page):
+    """Return the learners that are highlighted in all of cards, heat map, table and details; empty if none is."""
+    places = [".card.lit .name", ".heat tr.lit .name", ".results tr.lit .name"]
+    found = [set(page.texts(place)) for place in places]
+    chosen = page.run("return document.querySelector('#learner-controls select').value")
+    return set.intersection({chosen}, *found)
+
+
+def test_every_dataset_has_its_picks_in_a_row(page):
+    assert page.texts(".picks thead th") == ["dataset", "Most accurate", "Fastest within 1 point"]
+    assert page.texts(".picks tbody th") == ["small", "large"]
+    assert page.texts(".picks tbody tr:first-child td") == ["pa(C=2)R1 0.895", "pa(C=2)train 41.8 s"]
+
+
+@pytest.mark.parametrize("place", [".picks", ".heat"])
+def test_a_dataset_pressed_in_an_overview_shows_its_cards_and_figure(page, place):
+    page.wait(lambda: page.all("#chart svg"))
+    page.press_in(place, "large")
+    page.wait(lambda: page.texts("#chart-caption")[0].startswith("large"))
+    assert page.one("#answer-controls select").get_property("value") == "large"
+
+
+def test_a_heat_map_of_many_learners_shows_the_best_and_the_chosen_until_all_are_wanted(
+    browser, part_of, trials_of, tmp_path
+):
+    records = []
+    for dataset in ("one", "two"):
+        for n in range(30):
+            records += trials_of(f"learner-{n:02}", 0.9 - n / 100, 1.0, n=1, dataset=dataset, fingerprint=dataset)
+    opened = Opened(browser, Page((part_of(records),)).save(tmp_path / "page.html")).open("learner=learner-27")
+    assert opened.texts(".heat tbody th") == [f"learner-{n:02}" for n in (*range(20), 27)]
+    opened.press("Show all 30 learners")
+    assert len(opened.texts(".heat tbody th")) == 30
+
+
+def test_picks_and_the_chosen_learner_are_named_in_a_crowded_figure(browser, part_of, trials_of, tmp_path):
+    records = []
+    for n in range(40):
+        train = 2.0 if n == 0 else 1.0 + n / 100
+        records += trials_of(f"learner-{n}", 0.9 - n / 10_000, train, n=1, representation=f"r{n}")
+    opened = Opened(browser, Page((part_of(records),)).save(tmp_path / "page.html")).open("learner=learner-33")
+    opened.wait(lambda: opened.all("#chart svg text"))
+    shown = opened.texts("#chart svg .mark-text text")
+    assert "learner-0" in shown
+    assert "learner-33" in shown
+    assert "learner-20" not in shown
 
 
 def test_the_overview_ranks_learners_on_every_dataset(page):
@@ -262,7 +332,7 @@ def test_a_chosen_learner_is_highlighted_in_table_and_figure_and_described(page)
 def faded(page):
     """Return the number of pale marks in the figure."""
     page.wait(lambda: page.all("#chart svg"))
-    return page.run("return document.querySelectorAll('#chart svg [opacity=\"0.12\"]').length")
+    return page.run("return document.querySelectorAll('#chart svg [opacity=\"0.25\"]').length")
 
 
 def test_confusions_are_those_of_the_chosen_or_the_best_learner(page):
@@ -283,6 +353,24 @@ def test_names_are_shown_and_never_executed(page):
     assert page.texts("tr.dataset bdi") == [HOSTILE]
     page.wait(lambda: page.all("#chart svg"))
     page.keep("names")
+
+
+def test_names_in_cards_and_overviews_are_text(browser, part_of, trials_of, tmp_path):
+    records = []
+    for dataset in (HOSTILE, f"{HOSTILE} again"):
+        records += trials_of(HOSTILE, 0.9, 1.0, dataset=dataset, fingerprint=dataset)
+        records += trials_of("constructor", 0.5, 2.0, dataset=dataset, fingerprint=dataset)
+    opened = Opened(browser, Page((part_of(records),)).save(tmp_path / "page.html")).open()
+    assert opened.texts(".card .name") == [HOSTILE, HOSTILE]
+    assert opened.texts(".picks tbody th") == [HOSTILE, f"{HOSTILE} again"]
+    assert opened.texts(".heat tbody th") == [HOSTILE, "constructor"]
+    opened.all(".heat thead .name")[1].click()
+    assert opened.texts("#answer-heading") == [f"Which learner for {HOSTILE} again?"]
+    opened.all(".picks td .name")[0].click()
+    opened.wait(lambda: HOSTILE[:30] in " ".join(opened.texts("#chart svg text")))
+    assert opened.run("return window.hacked") is None
+    assert opened.complaints() == []
+    assert opened.requests() == []
 
 
 @pytest.mark.parametrize(
@@ -311,7 +399,7 @@ def test_the_content_policy_blocks_scripts_and_requests(page, attack):
         ("curve", ["passes", "pa(C=1)"]),
         ("sweep", ["C", "pa"]),
         ("scaling", ["classes", "100"]),
-        ("coverage", ["accuracy", "share of rows, the surest first", "tree"]),
+        ("coverage", ["accuracy", "share of rows, most confident first", "tree"]),
         ("frequency", ["R1", "training rows of the class", "tree"]),
         ("levels", ["share of rows right", "level of the class tree", "tree"]),
         ("ranks", ["average rank by R1 (1 is best)", "tree", "3.00"]),
@@ -400,6 +488,15 @@ def test_a_phone_shows_scores_without_horizontal_scrolling(page):
     page.keep("phone")
 
 
+def test_a_dark_page_is_printed_dark_on_white_with_its_figure(page):
+    page.open("theme=dark")
+    page.wait(lambda: page.all("#chart svg"))
+    page.media(media="print")
+    assert page.colour("body") == "rgba(255, 255, 255, 1)"
+    assert contrasts(page, "#chart svg text", "fill") == []
+    assert "small" in page.one("#answer-heading").text, "print has no list with the chosen dataset"
+
+
 def test_print_shows_no_controls(page):
     assert page.colour("#filters", "display") == "flex"
     page.media(media="print")
@@ -412,6 +509,31 @@ def test_the_keyboard_is_sufficient(page):
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     assert learners(page)[0] == "tree"
     assert page.run("return document.activeElement.dataset.sort") == "train", "the focus stays on the column"
+    page.run("document.querySelector('.card .name').focus()")
+    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert highlighted(page) == {"pa(C=2)"}
+    assert page.run("return document.activeElement.dataset.focus") == "card Most accurate"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("state", ["", "learner=pa(C=2)", "learner=bad"])
+def test_text_has_the_contrast_of_wcag_aa(page, theme, state):
+    page.open(f"theme={theme}&{state}")
+    page.wait(lambda: page.all("#chart svg text"))
+    page.run("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    assert texts_of_low_contrast(page) == []
+    page.all(".results td .failure")[0].click()
+    assert texts_of_low_contrast(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_controls_and_figures_have_the_contrast_of_wcag_aa(page, theme):
+    page.open(f"theme={theme}")
+    page.wait(lambda: page.all("#chart svg text"))
+    assert contrasts(page, "#chart svg text", "fill") == []
+    assert contrasts(page, "#chart .mark-symbol path", "fill", SMALLEST_CONTRAST_OF_SHAPES) == []
+    controls = "select, input, .controls button"
+    assert contrasts(page, controls, "borderTopColor", SMALLEST_CONTRAST_OF_SHAPES) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -61,7 +61,7 @@ BROKEN = {
     "syntax": ("def def", "SyntaxError: invalid syntax"),
     "misspelt": (
         "from harness import hookimpl\n@hookimpl\ndef harness_learner(): return []",
-        "unknown hook 'harness_learner' in 'misspelt_module': did you mean 'harness_learners'? the hooks are "
+        "unknown hook 'harness_learner' in 'misspelt_module'. Did you mean 'harness_learners'? The hooks are "
         "harness_learners, harness_datasets, harness_metrics, harness_experiments",
     ),
     "misspelt-and-wrong": (

@@ -46,18 +46,18 @@ def test_a_name_registered_twice_by_one_distribution_raises_an_error_with_the_ne
 @pytest.mark.parametrize(
     ("ask", "name", "hint"),
     [
-        ("learner", "paa", "unknown learner 'paa'; did you mean pa or oaa?"),
-        ("dataset", "digit", "unknown dataset 'digit'; did you mean digits?"),
-        ("metric", "trian", "unknown metric 'trian'; did you mean train"),
-        ("experiment", "pa_steps", "unknown experiment 'pa_steps'; did you mean pa-steps?"),
-        ("learner", "manyclass:pa", f"did you mean {BUILT_IN}:pa?"),
+        ("learner", "paa", "unknown learner 'paa'. Did you mean pa or oaa?"),
+        ("dataset", "digit", "unknown dataset 'digit'. Did you mean digits?"),
+        ("metric", "trian", "unknown metric 'trian'. Did you mean train"),
+        ("experiment", "pa_steps", "unknown experiment 'pa_steps'. Did you mean pa-steps?"),
+        ("learner", "manyclass:pa", f"Did you mean {BUILT_IN}:pa?"),
     ],
 )
 def test_an_unknown_name_raises_an_error_with_the_nearest_names(ask, name, hint):
     with pytest.raises(UnknownName) as caught:
         getattr(discover(), ask)(name)
     assert hint in str(caught.value)
-    assert "s` shows all" in str(caught.value)
+    assert "s` lists all" in str(caught.value)
 
 
 def test_a_name_unlike_any_other_raises_an_error_with_all_names():

@@ -45,7 +45,7 @@ def test_settings_and_tuning_override_parameter_by_parameter(catalog, file):
 
 
 @pytest.mark.parametrize(
-    ("more", "asked_too"),
+    ("more", "on_command_line"),
     [
         ({}, False),
         ({"trials": 1}, True),
@@ -54,9 +54,9 @@ def test_settings_and_tuning_override_parameter_by_parameter(catalog, file):
     ],
     ids=["the file alone", "keys", "settings", "what is tuned"],
 )
-def test_errors_name_every_source_of_the_value(catalog, file, more, asked_too):
+def test_errors_name_every_source_of_the_value(catalog, file, more, on_command_line):
     source = load_experiment(str(file), more, catalog).source
-    assert source == (f"{file} and command line" if asked_too else str(file))
+    assert source == (f"{file} and command line" if on_command_line else str(file))
 
 
 @pytest.mark.parametrize("text", ["set = 3", "[set]\npa = 3"])

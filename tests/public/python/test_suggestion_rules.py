@@ -49,37 +49,49 @@ def test_the_nearest_datasets_come_first_and_are_at_most_three():
     assert nearest_datasets(TITLES, known) == ["b", "d", "c"]
 
 
-def test_three_learners_are_suggested_for_distinct_reasons():
-    far = replace(TITLES, rows=3000)
+def test_the_second_and_third_learner_are_the_best_where_those_before_are_weak():
+    sets = {name: replace(TITLES, rows=rows) for name, rows in [("a", 1000), ("b", 1100), ("c", 1200)]}
+    r1 = {
+        "accurate": (0.90, 0.89, 0.86),
+        "similar": (0.90, 0.88, 0.86),
+        "on b": (0.86, 0.90, 0.86),
+        "on c": (0.85, 0.85, 0.90),
+    }
     known = [
-        *(measured("accurate", 0.90, train=100), measured("accurate", 0.70, dataset="far", facts=far)),
-        *(measured("other", 0.82, train=50), measured("other", 0.75, dataset="far", facts=far)),
-        *(measured("quick", 0.89, train=1), measured("quick", 0.69, dataset="far", facts=far)),
-        *(measured("poor", 0.50, train=0.1), measured("poor", 0.1, dataset="far", facts=far)),
+        measured(learner, value, train=9 if learner == "accurate" else 1, dataset=name, facts=sets[name])
+        for learner, values in r1.items()
+        for name, value in zip(sets, values, strict=True)
     ]
     first, second, third = propose(TITLES, known)
-    assert (first.learner, second.learner, third.learner) == ("accurate", "other", "quick")
+    assert (first.learner, second.learner, third.learner) == ("accurate", "on c", "on b")
     assert first.reason == "the most accurate"
-    assert_names(second.reason, "weaker")
-    assert_names(third.reason, "0.02")
-    near, farther = 1, 1 / 9
-    assert first.behind == pytest.approx(0.05 * farther / (near + farther))
-    assert third.expression == "quick(C=2)"
+    assert_names(second.reason, "first", "weak")
+    assert_names(third.reason, "both", "weak")
+    assert third.expression == "on b(C=2)"
 
 
-def test_only_the_fastest_learner_is_called_fastest():
-    known = [measured("best", 0.9, train=1), measured("second", 0.895, train=3), measured("third", 0.89, train=2)]
-    assert [proposal.learner for proposal in propose(TITLES, known)] == ["best", "second", "third"]
-    assert_names(propose(TITLES, known)[2].reason, "next", "0.02")
-    assert_names(propose(TITLES, [*known, measured("fast", 0.885, train=0.1)])[2].reason, "the", "0.02")
-
-
-def test_speed_is_compared_per_row_if_learners_were_measured_on_different_data():
+def test_the_quickest_of_the_proposals_is_named_by_its_time_per_row():
     larger = replace(TITLES, rows=1100)
-    known = [measured("best", 0.9, train=9), measured("best", 0.9, train=9, dataset="larger", facts=larger)]
-    known += [measured("second", 0.9), measured("second", 0.9, dataset="larger", facts=larger)]
-    known += [measured("a", 0.9, train=0.100), measured("b", 0.9, train=0.105, dataset="larger", facts=larger)]
-    assert propose(TITLES, known)[2].learner == "b"
+    known = [measured("best", 0.9, train=9), measured("slow", 0.895, train=1.0)]
+    known += [measured("quick", 0.89, train=1.05, dataset="larger", facts=larger)]
+    quick = [proposal.learner for proposal in propose(TITLES, known) if "quickest" in proposal.reason]
+    assert quick == ["quick"]
+
+
+def test_expected_losses_are_weighted_by_similarity():
+    far = replace(TITLES, rows=3000)
+    known = [measured("one", 0.90), measured("one", 0.88, dataset="far", facts=far)]
+    known += [measured("other", 0.87), measured("other", 0.90, dataset="far", facts=far)]
+    near, farther = 1.0, 3 ** (-1 / 3)  # a distance of log 3, at a scale of 3
+    first, second = propose(TITLES, known)
+    assert (first.learner, second.learner) == ("one", "other")
+    assert first.behind == pytest.approx(0.02 * farther / (near + farther))
+    assert second.behind == pytest.approx(0.03 * near / (near + farther))
+
+
+def test_a_loss_of_more_than_five_points_counts_as_five():
+    known = [measured("best", 0.9), measured("poor", 0.1)]
+    assert propose(TITLES, known)[1].behind == pytest.approx(0.05)
 
 
 def test_expected_training_time_is_proportional_to_rows_and_prediction_time_is_constant():
@@ -88,11 +100,21 @@ def test_expected_training_time_is_proportional_to_rows_and_prediction_time_is_c
     assert (only.answer_seconds, only.r1, only.dataset) == (3e-6, 0.5, "titles")
 
 
-def test_a_learner_that_failed_on_data_of_this_size_is_not_suggested():
-    as_large, much_larger = replace(TITLES, rows=1900), replace(TITLES, rows=2100)
-    known = [measured("both", 0.5), measured("both", 0.5, dataset="far", facts=as_large), measured("one", 0.9)]
-    assert [one.learner for one in propose(TITLES, [*known, failed("one", "far", as_large)])] == ["both"]
-    assert propose(TITLES, [*known, failed("one", "far", much_larger)])[0].learner == "one"
+@pytest.mark.parametrize("size", ["rows", "classes", "letters"])
+def test_a_learner_that_failed_on_data_of_this_size_is_not_suggested(size):
+    smaller, larger = (replace(TITLES, **{size: getattr(TITLES, size) + by}) for by in (-1, 1))
+    known = [measured("both", 0.5), measured("both", 0.5, dataset="far", facts=smaller), measured("one", 0.9)]
+    assert [one.learner for one in propose(TITLES, [*known, failed("one", "far", smaller)])] == ["both"]
+    assert propose(TITLES, [*known, failed("one", "far", larger)])[0].learner == "one"
+
+
+def test_a_learner_that_failed_on_larger_data_has_the_largest_loss_there():
+    larger = replace(TITLES, rows=1001)
+    known = [measured("both", 0.88), measured("both", 0.9, dataset="larger", facts=larger)]
+    known += [measured("one", 0.90), failed("one", "larger", larger)]
+    first, second = propose(TITLES, known)
+    assert (first.learner, second.learner) == ("both", "one")
+    assert second.behind == pytest.approx(0.05 / 2, rel=0.01)
 
 
 def test_a_learner_that_was_not_run_somewhere_has_its_mean_loss_and_a_little_more_there():
@@ -102,7 +124,16 @@ def test_a_learner_that_was_not_run_somewhere_has_its_mean_loss_and_a_little_mor
     first, second = propose(TITLES, known)
     assert (first.learner, second.learner) == ("with a tree", "both")
     assert first.behind == pytest.approx((0 + 0.02) / 2)
-    assert second.behind == pytest.approx((0 + 0.1) / 2)
+    assert second.behind == pytest.approx((0 + 0.05) / 2)
+
+
+def test_data_with_as_many_labels_per_row_weighs_more():
+    several = replace(TITLES, multilabel=True)
+    known = []
+    for learner, single, multi in [("for one", 0.9, 0.87), ("for several", 0.87, 0.9)]:
+        known += [measured(learner, single), measured(learner, multi, dataset="several", facts=several)]
+    assert propose(TITLES, known)[0].learner == "for one"
+    assert propose(several, known)[0].learner == "for several"
 
 
 def test_datasets_with_as_many_labels_per_row_come_first():

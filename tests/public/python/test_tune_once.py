@@ -11,9 +11,9 @@ FILES = ("records.jsonl", "tuning/records.jsonl")
 TUNE = {"pa": {"C": [1e-6, 0.1]}, "once": 0.3}
 
 
-def run(folder, **asked):
+def run(folder, **options):
     given = {"learners": "pa,ff", "data": "digits", "trials": 2, "tune": TUNE, "progress": False}
-    return harness.run(out=folder, **(given | asked))
+    return harness.run(out=folder, **(given | options))
 
 
 def test_all_trials_have_the_parameters_that_the_first_stage_chose(tmp_path):

@@ -32,15 +32,15 @@ def test_requirements_and_abilities_are_read_from_scikit_learn_tags(header_of):
     ("name", "reason"),
     [
         ("sklearn.naive_bays:MultinomialNB", "module 'sklearn.naive_bays' cannot be imported: ModuleNotFoundError"),
-        ("sklearn.naive_bayes:MultinomialND", "has no 'MultinomialND'; did you mean MultinomialNB"),
-        ("sklearn.naive_bayes:", "module 'sklearn.naive_bayes' has no ''; its learners: "),
-        ("math:Clf", "module 'math' has no 'Clf'; its learners: none"),
+        ("sklearn.naive_bayes:MultinomialND", "has no 'MultinomialND'. Did you mean MultinomialNB"),
+        ("sklearn.naive_bayes:", "module 'sklearn.naive_bayes' has no ''. Its learners: "),
+        ("math:Clf", "module 'math' has no 'Clf'. Its learners: none"),
         ("sklearn.linear_model:LinearRegression", "is a regressor, not a classifier"),
         ("sklearn.preprocessing:StandardScaler", "is not a classifier: expected a class with fit and predict"),
         ("sklearn.base:clone", "is not a classifier: expected a class with fit and predict"),
         ("sklearn.multiclass:OneVsRestClassifier", "needs a value for 'estimator'"),
         (":Clf", "module '' cannot be imported: ValueError: Empty module name"),
-        ("manyclass:pa", "unknown learner 'manyclass:pa'; did you mean dist:pa?"),
+        ("manyclass:pa", "unknown learner 'manyclass:pa'. Did you mean dist:pa?"),
     ],
 )
 def test_objects_that_are_not_importable_classifiers_are_rejected(header, name, reason):

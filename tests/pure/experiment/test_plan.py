@@ -97,13 +97,13 @@ def test_a_duplicate_learner_is_rejected(header, learners):
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        ({"learners": "paa"}, "unknown learner 'paa'; did you mean pa?"),
-        ({"datasets": "dta"}, "unknown dataset 'dta'; did you mean data?"),
+        ({"learners": "paa"}, "unknown learner 'paa'. Did you mean pa?"),
+        ({"datasets": "dta"}, "unknown dataset 'dta'. Did you mean data?"),
         ({"metrics": "r9"}, "unknown metric 'r9'"),
-        ({"learners": "pa(Cc=1)"}, "learner 'pa' has no parameter 'Cc'; did you mean C?"),
-        ({"learners": "x=pa(zzz=1)"}, "learner 'x' has no parameter 'zzz'; it has: C, passes, far, random_state"),
-        ({"datasets": "data(row=1)"}, "dataset 'data' has no parameter 'row'; did you mean rows?"),
-        ({"set": {"pa@data": {"pases": 1}}}, "learner 'pa' has no parameter 'pases'; did you mean passes?"),
+        ({"learners": "pa(Cc=1)"}, "learner 'pa' has no parameter 'Cc'. Did you mean C?"),
+        ({"learners": "x=pa(zzz=1)"}, "learner 'x' has no parameter 'zzz'. It has: C, passes, far, random_state"),
+        ({"datasets": "data(row=1)"}, "dataset 'data' has no parameter 'row'. Did you mean rows?"),
+        ({"set": {"pa@data": {"pases": 1}}}, "learner 'pa' has no parameter 'pases'. Did you mean passes?"),
         ({"learners": "pa(C=[])"}, "learner 'pa': the list of values for 'C' is empty"),
         ({"learners": "pa(C={1, 2})"}, "learner 'pa': C={1, 2} cannot be passed on; allowed: numbers, texts"),
         ({"learners": "pa(C={(1, 2): 3})"}, "learner 'pa': C={(1, 2): 3} cannot be passed on"),
@@ -147,7 +147,7 @@ TREE = Taxonomy(np.array([-1, 0, 0, 0, 0]), np.arange(1, 5))
 )
 def test_an_incompatible_learner_is_reported_and_the_others_are_planned(header_of, name, changes, raw, trouble):
     header, able = header_of(**changes), "several" if "y" in changes else "ooz"
-    message = f"learner 'x' cannot run on dataset 'data': it {trouble}.*; leave one of them out, or .* on = "
+    message = f"learner 'x' cannot run on dataset 'data': it {trouble}.*. Leave one of them out, or .* on = "
     raw = {"learners": f"{able},x={name}", "datasets": "data"} | raw
     assert [trial.label for trial in trials_of(header, **raw)] == [able]
     (line,) = plan(resolved_of(**raw), {"data": header}).incompatible
@@ -198,7 +198,7 @@ def test_compatible_data_are_planned(header_of, name, changes, raw):
     [
         ("holdout:0.01", "leaves the test part empty"),
         ("holdout:0.99", "leaves the training part empty"),
-        ("given", "it has: none, use holdout:SHARE"),
+        ("given", "Use holdout:SHARE"),
         ("given:official", "no split 'official'"),
     ],
 )

@@ -47,8 +47,8 @@ def test_an_invalid_representation_is_rejected(text):
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("word", UnknownName, "unknown representation 'word'; did you mean words?"),
-        ("words(ngram=2)", SpecError, "representation 'words' has no parameter 'ngram'; did you mean ngrams?"),
+        ("word", UnknownName, "unknown representation 'word'. Did you mean words?"),
+        ("words(ngram=2)", SpecError, "representation 'words' has no parameter 'ngram'. Did you mean ngrams?"),
         ("words(tfidf)", SpecError, "representation 'words' takes texts: nothing can come before it, found 'tfidf'"),
         ("sklearn.preprocessing:Scaler", UnknownName, "module 'sklearn.preprocessing' has no 'Scaler'"),
         ("sklearn.svm:LinearSVC", SpecError, "is not a transformer: expected a class with fit and transform"),

@@ -20,7 +20,7 @@ MALFORMED = [
     ('learners = [{name = "pa", label = "a\\nb"}]', "learners[0].label: expected a text of one line"),
     (
         "learners = [{name = 'pa', param = {}}]",
-        "unknown key learners[0].param: did you mean 'params'? allowed here: name",
+        "unknown key learners[0].param. Did you mean 'params'? Allowed here: name",
     ),
     ("learners = [{name = 'pa', params = 3}]", "learners[0].params: expected a table (got 3)"),
     ("learners = [{name = 'pa', datasets = {digits = 3}}]", "learners[0].datasets.digits: expected a table (got 3)"),
@@ -64,9 +64,9 @@ MALFORMED = [
     ("learners = ['pa']\nname = 'a/b'", "name: expected letters, digits, '.', '_' and '-' only"),
     (
         "learners = ['pa']\ntrails = 3",
-        "unknown key trails: did you mean 'trials'? allowed here: name, learners, datasets",
+        "unknown key trails. Did you mean 'trials'? Allowed here: name, learners, datasets",
     ),
-    ("learners = ['pa']\nsettings = 3", "unknown key settings: "),
+    ("learners = ['pa']\nsettings = 3", "unknown key settings. "),
     ("learners = ['pa']\ncurves = 'maybe'", "curves: expected true or false (got 'maybe')"),
     ("learners = ['pa']\nminutes = 0", "minutes: expected more than 0 (got 0)"),
     ("learners = ['pa']\nminutes = 'few'", "minutes: expected a number (got 'few')"),

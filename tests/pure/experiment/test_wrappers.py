@@ -136,9 +136,9 @@ def test_the_modules_of_the_inner_learner_are_preloaded_once():
         ("bag(pa, base=ooz)", r"learner 'bag\(pa\)' is given 'base' twice: as 'pa' and as 'ooz'"),
         ("bag(pa, ooz)", r"learner 'bag\(pa\+ooz\)' wraps one learner: cannot read 'ooz', expected parameter=value"),
         ("mix(pa)", r"learner 'mix\(pa\)' takes two or more learners, got 'pa'. Write mix\(pa, NAME\)"),
-        ("bag", r"learner 'bag' wraps another learner: name it, as in bag\(NAME\)"),
-        ("bag(pa(Cc=1))", r"learner 'pa\(Cc=1\)' has no parameter 'Cc'; did you mean C\?"),
-        ("bag(bse=pa)", r"learner 'bag' has no parameter 'bse'; did you mean base\?"),
+        ("bag", r"learner 'bag' wraps another learner. Name it, as in bag\(NAME\)"),
+        ("bag(pa(Cc=1))", r"learner 'pa\(Cc=1\)' has no parameter 'Cc'. Did you mean C\?"),
+        ("bag(bse=pa)", r"learner 'bag' has no parameter 'bse'. Did you mean base\?"),
     ],
 )
 def test_an_invalid_wrapper_raises_an_error_with_the_reason(header, learners, message):
@@ -224,7 +224,7 @@ def describe(dataset):
         ("data(other)", "dataset 'data(other)' wraps nothing: cannot read 'other', expected parameter="),
         ("part(data, whole=other)", "dataset 'part(data, whole=other)' is given 'whole' twice: as 'data' and as 'oth"),
         ("part(data, other)", "cannot read 'other' in 'part(data, other)': expected parameter=value"),
-        ("part(part(dta))", "unknown dataset 'dta'; did you mean data?"),
+        ("part(part(dta))", "unknown dataset 'dta'. Did you mean data?"),
     ],
 )
 def test_an_invalid_derived_dataset_raises_an_error(datasets, message):

@@ -77,7 +77,7 @@ def test_every_kind_has_a_help_text_and_is_tested_here():
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked", "axes"),
+    ("kind", "options", "axes"),
     [
         ("curve", {}, ("passes", "R1")),
         ("curve", {"x": "train", "metric": "index"}, None),
@@ -90,17 +90,17 @@ def test_every_kind_has_a_help_text_and_is_tested_here():
         ("bar", {"metric": "train"}, ("train", "")),
     ],
 )
-def test_metric_and_x_default_to_those_of_the_kind(lines, kind, asked, axes):
+def test_metric_and_x_default_to_those_of_the_kind(lines, kind, options, axes):
     if axes is None:
         with pytest.raises(HarnessError, match=naming("index")):
-            draw(kind, lines, **asked)
+            draw(kind, lines, **options)
         return
-    panel = draw(kind, lines, **asked).panels[0]
+    panel = draw(kind, lines, **options).panels[0]
     assert (panel.x_title, panel.y_title) == axes
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked", "message"),
+    ("kind", "options", "message"),
     [
         (
             "pie",
@@ -111,7 +111,7 @@ def test_metric_and_x_default_to_those_of_the_kind(lines, kind, asked, axes):
         ("scaling", {"x": "colour"}, "--x colour: expected one of classes, examples, features"),
     ],
 )
-def test_invalid_options_raise_an_error(lines, kind, asked, message):
+def test_invalid_options_raise_an_error(lines, kind, options, message):
     with pytest.raises(HarnessError) as raised:
-        draw(kind, lines, **asked)
+        draw(kind, lines, **options)
     assert str(raised.value) == message

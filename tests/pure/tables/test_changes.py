@@ -108,17 +108,17 @@ def test_two_learners_can_be_compared_by_name(lines):
 
 def test_mcnemar_compares_the_rows_of_the_first_shared_trial(lines):
     pairs = pair_lines(lines([0.5, 0.5]), lines([0.6, 0.6]))
-    asked = []
+    seeds_read = []
 
     def hits(right):
         def answer(record):
-            asked.append(record.seed)
+            seeds_read.append(record.seed)
             return right
 
         return answer
 
     (change,) = find_changes(pairs.both, [R1], (hits([False] * 9 + [True]), hits([True] * 10)), instances=True)
-    assert asked == [0, 0]
+    assert seeds_read == [0, 0]
     assert change.instances_p == pytest.approx(2 / 2**9)
     assert "McNemar p" in changes_grid([change], "t", instances=True).columns
 

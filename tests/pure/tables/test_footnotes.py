@@ -160,9 +160,7 @@ def test_a_footnote_states_where_marks_rest_on_a_test_or_on_the_mean(snapshot, m
 def test_rows_of_unknown_classes_are_noted_where_they_matter(run_of):
     some = run_of("a", [0.5, 0.5], unseen_test_rows=12)
     none = run_of("a", [0.5], dataset="other", unseen_test_rows=0)
-    note = (
-        "digits (holdout:0.1): 12.0% of the test rows have a class without training rows, so that R1 is at most 0.880."
-    )
+    note = "digits (holdout:0.1): 12.0% of the test rows have a class without training rows, which limits R1 to 0.880."
     assert [line for line in make_table([*some, *none], [R1]).footnotes if "training rows," in line] == [note]
     assert note not in make_table(some, [TRAIN]).footnotes
 

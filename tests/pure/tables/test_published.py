@@ -53,7 +53,7 @@ def test_numbers_are_parsed_as_the_papers_print_them(text, unit, value, at_least
      ("1 2", "seconds"), ("31x", "seconds")],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_its_unit_is_rejected(text, unit):
-    with pytest.raises(ValueError, match=r"is no number|unknown unit"):
+    with pytest.raises(ValueError, match=r"is not a number|unknown unit"):
         parse_published(text, unit)
 
 
@@ -172,12 +172,12 @@ def test_a_dataset_matches_a_grid_by_family_and_not_by_name_prefix(make_record):
 
 def test_a_published_learner_matches_by_label_and_else_by_family(make_record):
     one = make_record("ooz(d=100)", 0, r1=0.5, params={"d": 100})
-    asked = ("digits", "ooz", "r1", "0.7", "", "T")
-    assert against(group_records([one]), asked).rows[0][4] == "0.500"
+    published_row = ("digits", "ooz", "r1", "0.7", "", "T")
+    assert against(group_records([one]), published_row).rows[0][4] == "0.500"
     other = make_record("ooz(d=500)", 0, r1=0.6, params={"d": 500})
-    assert against(group_records([one, other]), asked).rows[0][4] == "2 configurations: give each its label"
+    assert against(group_records([one, other]), published_row).rows[0][4] == "2 configurations: give each its label"
     labelled = make_record("ooz", 0, r1=0.7, params={})
-    assert against(group_records([one, labelled, other]), asked).rows[0][4] == "0.700"
+    assert against(group_records([one, labelled, other]), published_row).rows[0][4] == "0.700"
 
 
 def test_two_configurations_under_one_label_are_not_averaged(make_record):
@@ -204,7 +204,7 @@ def test_rows_that_were_not_run_can_be_hidden(lines):
 
 
 def test_a_value_that_is_no_number_raises_an_error_with_its_cell(lines):
-    with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is no number of share"):
+    with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is not a number of share"):
         against(lines, ("digits", "pa", "r1", "many", "", "Table 1"))
 
 

@@ -155,9 +155,9 @@ def nearest_mean_score(X, y, X_test, y_test):
     return float((distances.argmin(axis=1) == y_test).mean())
 
 
-def share_told_apart(make_record, test, tables=40):
+def share_separated(make_record, test, tables=40):
     generator = np.random.default_rng(7)
-    told_apart = 0
+    separated = 0
     for _ in range(tables):
         found = equal_learners_on("holdout:0.2", 10, generator)
         records = [
@@ -166,13 +166,13 @@ def share_told_apart(make_record, test, tables=40):
             for seed, value in enumerate(values)
         ]
         table = make_table_of_lines(group_records(records), [R1], test=test)
-        told_apart += len(marked(table)) < 3
-    return told_apart / tables
+        separated += len(marked(table)) < 3
+    return separated / tables
 
 
 def test_the_default_test_rarely_separates_equal_learners_and_the_sign_test_often(make_record):
-    assert share_told_apart(make_record, "auto") <= 0.125
-    assert share_told_apart(make_record, "sign") > 0.125
+    assert share_separated(make_record, "auto") <= 0.125
+    assert share_separated(make_record, "sign") > 0.125
 
 
 # -- power before a run ----------------------------------------------------------------------------------------------

@@ -16,11 +16,15 @@ function showPublished() {
   byId("published-section").hidden = part.published.length === 0;
   fill(
     "published",
-    part.published.flatMap((grid) => [
-      element("h3", {}, named(grid.title)),
-      wordTable(grid.columns, grid.rows),
-      ...grid.footnotes.map((line) => element("p", { class: "status" }, line)),
-    ]),
+    part.published.map((grid) =>
+      element(
+        "details",
+        {},
+        element("summary", {}, named(grid.title), ` (${grid.rows.length} numbers)`),
+        wordTable(grid.columns, grid.rows),
+        grid.footnotes.map((line) => element("p", { class: "status" }, line)),
+      ),
+    ),
   );
 }
 

@@ -16,7 +16,9 @@ function drawPareto() {
   const points = withoutOutliers(all, metricY());
   const costs = points.map((point) => point.x);
   const scale = scaleFor(costs, WIDE_COSTS);
-  placeNames(points, scale, new Set(frontPoints(points, metricX(), metricY())));
+  const picks = new Set(part.datasets[figureDataset()].picks.map((pick) => pick.learner));
+  const picked = points.filter((point) => picks.has(point.learner));
+  placeNames(points, scale, new Set([...picked, ...frontPoints(points, metricX(), metricY())]));
   for (const point of points) {
     point.told_x = sayValue(point.x, null, metricX().unit);
     point.told_y = sayValue(point.y, null, metricY().unit);

@@ -82,13 +82,14 @@ function setAxis(spec, channel, title, unit, type, more = {}) {
     encoding.title = title;
     encoding.scale = { ...encoding.scale, ...more, type };
     if (type === "log") delete encoding.scale.zero;
-    encoding.axis = { ...encoding.axis, labelExpr: type === "log" ? roundTickWords(unit) : tickWords(unit), tickCount: 6 };
+    encoding.axis = { ...encoding.axis, labelExpr: tickWords(unit), tickCount: 6 };
+    if (type === "log") Object.assign(encoding.axis, roundTicks(unit));
   }
 }
 
+/** Colours as variables of the style sheet, which follow the theme and turn to black on white in print. */
 function chartColours() {
-  const ink = getComputedStyle(document.body).color;
-  const faint = getComputedStyle(byId("answer-heading")).borderBottomColor;
+  const [ink, faint] = ["var(--ink)", "var(--line)"];
   const letters = { labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 13 };
   return {
     axis: { ...letters, gridColor: faint, domainColor: faint, tickColor: faint },

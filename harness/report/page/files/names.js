@@ -1,7 +1,7 @@
 // Where the names of points go, so that they cover neither each other nor points.
 
 const LETTER = { width: 6.6, height: 13 }; // of the charts' font, about
-const PLOT = { height: 360, margin: 16, beside: 70, widest: 1120 };
+const PLOT = { height: 400, margin: 16, beside: 70, widest: 1120 };
 const LONGEST_NAME = 22;
 const OFFSETS = [
   { dx: 8, dy: -6, align: "left" },
@@ -13,10 +13,10 @@ const OFFSETS = [
 ];
 
 /**
- * Give each point its name and a place for it. Points of the front come first.
- * A point without room has no name; its tooltip shows it. In a crowd only the front is named.
+ * Give each point its name and a place for it. The important points, which are picks or on the front, come first.
+ * A point without room has no name; its tooltip shows it. In a crowd only the important ones are named.
  */
-function placeNames(points, scale, front) {
+function placeNames(points, scale, important) {
   const width = Math.min(byId("chart").clientWidth, PLOT.widest) - PLOT.beside;
   const across = places(
     points.map((point) => (scale === "log" ? Math.log(point.x) : point.x)),
@@ -27,7 +27,7 @@ function placeNames(points, scale, front) {
     PLOT.height,
   );
   const taken = points.map((_, n) => box(across[n], down[n], { dx: 0, dy: 0, align: "center" }, 1));
-  const order = points.map((_, n) => n).toSorted((a, b) => front.has(points[b]) - front.has(points[a]));
+  const order = points.map((_, n) => n).toSorted((a, b) => important.has(points[b]) - important.has(points[a]));
   order.forEach((n) => {
     const point = points[n];
     const words = point.learner.length > LONGEST_NAME ? `${point.learner.slice(0, LONGEST_NAME)}…` : point.learner;
@@ -35,7 +35,7 @@ function placeNames(points, scale, front) {
       const there = box(across[n], down[n], where, words.length);
       return there.left >= 0 && there.right <= width && !taken.some((other, m) => m !== n && overlap(other, there));
     };
-    const isNamed = points.length <= MOST_NAMED || front.has(point);
+    const isNamed = points.length <= MOST_NAMED || important.has(point);
     const where = isNamed ? OFFSETS.find(free) : undefined;
     Object.assign(point, where ?? OFFSETS[0], { name: where ? words : "" });
     if (where) taken.push(box(across[n], down[n], where, words.length));

@@ -38,10 +38,12 @@ function sayValue(mean, spread, unit) {
   return `${said} ± ${fixed(spread / scale, digits)}${suffix}`;
 }
 
-/** The same on a logarithmic axis, which has a tick for each digit: only 1, 2 and 5 of each decade have words. */
-function roundTickWords(unit) {
+/** A logarithmic axis has a tick for each digit: only 1, 2 and 5 of each decade have words and a line. */
+function roundTicks(unit) {
   const digit = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))";
-  return `indexof([1, 2, 5], ${digit}) >= 0 ? (${tickWords(unit)}) : ''`;
+  const test = `indexof([1, 2, 5], ${digit}) >= 0`;
+  const opacity = { condition: { test, value: 1 }, value: 0 };
+  return { labelExpr: `${test} ? (${tickWords(unit)}) : ''`, gridOpacity: opacity, tickOpacity: opacity };
 }
 
 /** One scale of a unit as a part of such an expression; the last one is for all that is smaller, and nothing for 0. */

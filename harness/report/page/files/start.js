@@ -21,7 +21,7 @@ function change(changes) {
 }
 
 const TABLE = ["sort", "find", "kind", "dataset", "representation", "metrics", "show", "learner", "all"];
-const FIGURE = ["figure", "on", "x", "y", "find", "kind", "dataset", "representation", "theme"];
+const FIGURE = ["figure", "on", "x", "y", "find", "kind", "dataset", "representation"];
 
 function show(changed) {
   const touched = (names) => changed.has("part") || names.some((name) => changed.has(name));
@@ -34,7 +34,7 @@ function show(changed) {
     showFigure();
   }
   if (touched(["on", "dataset", "figure", "learner"])) showAnswer();
-  if (touched(["learner"])) showOverview();
+  if (touched(["learner", "ranked"])) showOverview();
   if (touched(["learner", "classes"])) showClasses();
   if (touched(["learner"])) {
     showLearnerControls();

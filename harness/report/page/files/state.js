@@ -17,6 +17,7 @@ const DEFAULTS = {
   y: "",
   theme: "",
   all: "",
+  ranked: "",
 };
 let state = { ...DEFAULTS };
 

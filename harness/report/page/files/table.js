@@ -142,17 +142,11 @@ function datasetBody(dataset, lines, places) {
 }
 
 function tableRow(line, places) {
-  const lit = state.learner === line.title;
-  const name = button(named(line.title), () => change({ learner: lit ? "" : line.title }), {
-    class: "name",
-    "aria-pressed": String(lit),
-    "data-learner": line.title,
-    "data-focus": `line ${line.dataset} ${line.title}`,
-  });
+  const name = learnerButton(line.title, `line ${line.dataset} ${line.title}`, { "data-learner": line.title });
   const trials = line.failures.length ? failureButton(line, line.trials) : line.trials;
   return element(
     "tr",
-    { class: lit ? "lit" : null },
+    { class: state.learner === line.title ? "lit" : null },
     element("th", { scope: "row" }, name),
     element("td", { "data-label": "kind" }, line.kind),
     element("td", { "data-label": "trials" }, trials),
