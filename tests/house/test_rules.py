@@ -77,9 +77,10 @@ def test_comprehensions_and_ternaries_are_few(root):
     assert total([density_of(path) for path in sources_below(ROOT / root)]).per_hundred < 6.5
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_file_is_longer_than_600_lines(path):
-    assert len(path.read_text().splitlines()) <= 600
+def test_no_file_is_longer_than_600_lines():
+    sources = [*CODE, *(ROOT / "tests").rglob("*.py")]
+    lengths = {path: len(path.read_text().splitlines()) for path in sources}
+    assert [path for path, length in lengths.items() if length > 600] == []
 
 
 def test_all_kernels_are_compiled_before_the_tests():
@@ -89,10 +90,15 @@ def test_all_kernels_are_compiled_before_the_tests():
 
 
 def test_plugins_and_datasets_repeat_little_code():
-    """Allow fewer than 10 pairs of places. The hooks in `plugin.py` are lists of specs, which are alike on purpose."""
+    """Allow fewer than 10 pairs of places, and twice as many in kernels, each of which is compiled for one signature.
+
+    The hooks in `plugin.py` are lists of specs, which are alike on purpose.
+    """
     paths = [path for path in CODE if path.is_relative_to(ROOT / "plugins") or path.is_relative_to(ROOT / "datasets")]
     repeated = find_repeated([path for path in paths if path.name != "plugin.py"])
-    assert len(repeated) < 10, "\n".join(repeated)
+    in_kernels = [pair for pair in repeated if "/kernels/" in pair]
+    assert len(repeated) - len(in_kernels) < 10, "\n".join(repeated)
+    assert len(in_kernels) < 20, "\n".join(in_kernels)
 
 
 def test_repeated_code_is_found_although_a_name_differs(tmp_path):
