@@ -29,7 +29,7 @@ def take(path: Path) -> bytes:
         page.open(f"part={PART}&dataset={DATASET}", width=WIDTH)
         page.wait(lambda: page.all("#chart svg"))
         page.run("for (const id of ['classes-section', 'learner-heading']) document.getElementById(id).remove()")
-        height = page.run("return document.querySelector('figure').getBoundingClientRect().bottom + scrollY")
+        height = page.run("return document.querySelector('.answer').getBoundingClientRect().bottom + scrollY")
         size = {"width": WIDTH, "height": int(height), "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         return bytes(driver.get_screenshot_as_png())

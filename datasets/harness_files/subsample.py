@@ -130,17 +130,23 @@ def among(rows: Positions, part: Positions) -> Positions:
 
 
 def _pruned(taxonomy: Taxonomy | None, chosen: Positions) -> Taxonomy | None:
-    """Return the nodes on the paths from the root to the drawn classes."""
+    """Return the nodes above the drawn classes."""
     if taxonomy is None:
         return None
-    above, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)[chosen]
-    kept = np.zeros(len(above), dtype=np.bool_)
+    class_node, parent = np.asarray(taxonomy.class_node)[chosen], np.asarray(taxonomy.parent)
+    below, above = taxonomy.edges()
+    kept = parent < 0
     nodes = np.unique(class_node)
     while nodes.size:
         kept[nodes] = True
-        nodes = np.unique(above[nodes])
-        nodes = nodes[nodes >= 0]
+        nodes = np.setdiff1d(above[np.isin(below, nodes)], np.flatnonzero(kept))
     number = np.cumsum(kept) - 1
-    parent = np.where(above[kept] >= 0, number[above[kept]], -1)
-    names = tuple(itertools.compress(taxonomy.node_names, kept))
-    return Taxonomy(parent, number[class_node], names)
+    pairs = taxonomy.more_parents
+    return Taxonomy(
+        np.where(parent[kept] >= 0, number[parent[kept]], -1),
+        number[class_node],
+        tuple(itertools.compress(taxonomy.node_names, kept)),
+        None if pairs is None else number[pairs[kept[pairs[:, 0]]]],
+        None if taxonomy.weights is None else taxonomy.weights[kept],
+        None if taxonomy.costs is None else taxonomy.costs[kept],
+    )

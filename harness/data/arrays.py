@@ -23,6 +23,7 @@ from harness.files.home import data_home, not_writable, parsed_root, raw_folder,
 from harness.host.catalog import Entry
 from harness.host.contract import Dataset, DatasetSpec, TableLayout, Taxonomy
 from harness.host.introspection import import_target
+from harness.host.taxonomy import OPTIONAL
 from harness.sdk.texts import Texts
 from harness.syntax.expression import Params
 
@@ -216,6 +217,10 @@ def _row_arrays(data: Dataset) -> dict[str, Any]:
         arrays |= {"texts_content": texts.content, "texts_bounds": texts.bounds}
     if data.taxonomy is not None:
         arrays |= {"parent": data.taxonomy.parent, "class_node": data.taxonomy.class_node}
+        for name in OPTIONAL:
+            values = getattr(data.taxonomy, name)
+            if values is not None:  # a tree keeps the fingerprint of releases that knew only trees
+                arrays[f"node_{name}"] = values
     for name, (train, test) in data.splits.items():
         arrays[f"train_{name}"] = np.asarray(train, np.int64)
         arrays[f"test_{name}"] = np.asarray(test, np.int64)
@@ -326,7 +331,9 @@ def open_rows(folder: Path) -> StoredRows:
     header = json.loads((folder / HEADER).read_text())
     taxonomy = None
     if header["taxonomy_depth"] is not None:
-        taxonomy = Taxonomy(_array(folder, "parent"), _array(folder, "class_node"), tuple(header["node_names"]))
+        stored = {name: _array(folder, f"node_{name}") for name in OPTIONAL if (folder / f"node_{name}.npy").exists()}
+        names = tuple(header["node_names"])
+        taxonomy = Taxonomy(_array(folder, "parent"), _array(folder, "class_node"), names, **stored)
     X = None if header["features"] is None else _matrix(folder, "X", header["rows"], header["features"])
     texts = None
     if header["text_bytes"] is not None:

@@ -27,7 +27,8 @@ from harness.models.estimators import ENDINGS, saved_as
 from harness.models.folder import Expected, LearnerFile, ModelManifest, TrainedOn, check_new
 from harness.models.held_out import Measurements, measure
 from harness.models.kept import KeptRows, as_kept
-from harness.models.learner_process import SAVED, LearnerHome, ProcessLearner, find_home, fit_in_process
+from harness.models.learner_jobs import SAVED
+from harness.models.learner_process import LearnerHome, ProcessLearner, find_home, fit_in_process
 from harness.models.model import Model, NamedClassifier, save_model
 from harness.stats.calibration import calibrator_to_plain
 from harness.system.machine import describe_versions

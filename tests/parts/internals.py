@@ -53,6 +53,7 @@ NAMES = {
     "find_target": "harness.experiment.python",
     "find_folders": "harness.results.results",
     "make_page": "harness.results.pages",
+    "CsvWriter": "harness.models.predict",
     "PredictionRequest": "harness.models.predict",
     "card_to_html": "harness.models.card",
     "card_to_text": "harness.models.card",

@@ -213,6 +213,13 @@ def test_a_users_file_is_described(harness, tmp_path, home):
     assert "0 bytes in the data home" not in message  # it exists when it is reported
 
 
+def test_nodes_with_several_parents_are_counted(harness, tmp_path, home):
+    (tmp_path / "titles.csv").write_text("text,label\n" + "a red fruit,apple\na yellow fruit,banana\n" * 3)
+    (tmp_path / "tree.csv").write_text("all,red\nall,yellow\nred,apple\nyellow,apple\nyellow,banana\n")
+    message = ok(harness("data", "info", "titles.csv(taxonomy=tree.csv)", "--data-home", home))
+    assert "taxonomy        5 nodes, depth 2, 1 node with several parents\n" in message
+
+
 def test_a_changed_byte_makes_verify_fail(here, laid):
     assert here("verify", "digits") == (0, "digits: ok (1 file)\n")
     laid.write_bytes(LINES.replace(b"6", b"5", 1))

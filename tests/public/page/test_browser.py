@@ -355,6 +355,24 @@ def test_names_are_shown_and_never_executed(page):
     page.keep("names")
 
 
+def test_names_in_cards_and_overviews_are_text(browser, part_of, trials_of, tmp_path):
+    records = []
+    for dataset in (HOSTILE, f"{HOSTILE} again"):
+        records += trials_of(HOSTILE, 0.9, 1.0, dataset=dataset, fingerprint=dataset)
+        records += trials_of("constructor", 0.5, 2.0, dataset=dataset, fingerprint=dataset)
+    opened = Opened(browser, Page((part_of(records),)).save(tmp_path / "page.html")).open()
+    assert opened.texts(".card .name") == [HOSTILE, HOSTILE]
+    assert opened.texts(".picks tbody th") == [HOSTILE, f"{HOSTILE} again"]
+    assert opened.texts(".heat tbody th") == [HOSTILE, "constructor"]
+    opened.all(".heat thead .name")[1].click()
+    assert opened.texts("#answer-heading") == [f"Which learner for {HOSTILE} again?"]
+    opened.all(".picks td .name")[0].click()
+    opened.wait(lambda: HOSTILE[:30] in " ".join(opened.texts("#chart svg text")))
+    assert opened.run("return window.hacked") is None
+    assert opened.complaints() == []
+    assert opened.requests() == []
+
+
 @pytest.mark.parametrize(
     "attack",
     [

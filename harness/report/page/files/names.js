@@ -1,7 +1,7 @@
 // Where the names of points go, so that they cover neither each other nor points.
 
 const LETTER = { width: 6.6, height: 13 }; // of the charts' font, about
-const PLOT = { height: 360, margin: 16, beside: 70, widest: 1120 };
+const PLOT = { height: 400, margin: 16, beside: 70, widest: 1120 };
 const LONGEST_NAME = 22;
 const OFFSETS = [
   { dx: 8, dy: -6, align: "left" },
