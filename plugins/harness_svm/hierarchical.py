@@ -252,7 +252,7 @@ def check_tree(tree: ClassTree, n_classes: int) -> None:
         saving.expect_array(values, by_node, np.float64, "tree_")
     parents_first = tree.parent[0] == 0 and np.all(tree.parent[1:] < np.arange(1, tree.parent.size))
     if not parents_first or np.any(tree.leaf >= tree.parent.size):
-        raise ValueError("tree_ is no tree")
+        raise ValueError("tree_ is not a tree")
 
 
 def check_lattice(lattice: Lattice, n_classes: int) -> None:

@@ -45,7 +45,11 @@ def datasets_of(experiment):
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_an_experiment_names_only_registered_learners_datasets_and_metrics(name, catalog):
+def test_an_experiment_names_only_registered_learners_datasets_and_metrics(name, catalog, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for table in read_file(path_of(SPECS[name].resource))["datasets"]:
+        if isinstance(table, dict) and "path" in table:
+            Path(table["path"]).touch()
     experiment = experiment_of(name)
     assert experiment.name == name
     resolve(experiment, catalog)

@@ -48,7 +48,7 @@ def test_a_curve_can_show_another_metric(make_record):
 
 
 def test_without_curves_the_error_shows_how_to_record_them(make_record):
-    with pytest.raises(HarnessError, match="run with --curves"):
+    with pytest.raises(HarnessError, match="Run with --curves"):
         curve_panels(group_records([make_record("pa", 0, r1=0.6)]), R1)
 
 

@@ -38,7 +38,7 @@ def test_accuracy_by_coverage_is_the_mean_over_trials(make_record):
 
 
 def test_without_scores_the_error_gives_the_reason(make_record):
-    with pytest.raises(HarnessError, match=naming("records", "scores")):
+    with pytest.raises(HarnessError, match=naming("record", "scores")):
         coverage_panels(group_records([make_record("pa", 0)]), {})
 
 
@@ -70,5 +70,5 @@ def test_taxonomy_levels_are_counted_from_below_the_root(make_record):
 def test_without_saved_predictions_nothing_is_drawn(make_record, panels):
     lines = group_records([make_record("pa", 0)])
     for answers in ({}, answered(lines, lambda record: Answers())):
-        with pytest.raises(HarnessError, match=naming("records")):
+        with pytest.raises(HarnessError, match=naming("record")):
             panels(lines, answers)
