@@ -494,7 +494,7 @@ class Results:
             if path is not None:
                 return path
         if names:
-            why = f"{', '.join(map(repr, names))} has none as a registered experiment"
+            why = f"no registered experiment named {' or '.join(map(repr, names))} has any"
         else:
             why = "it was not made by a named experiment"
         raise HarnessError(

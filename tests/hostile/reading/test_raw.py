@@ -59,7 +59,7 @@ def refusal(source, of=RAW):
     assert_names(text, f"{of.needed}")
     assert_names(text, f"harness data import {of.dataset} FILE...")
     assert f"--set \"{of.dataset}.source='PATH'\"" in text
-    assert text.count("it is made from") == 1
+    assert text.count("It is made from") == 1
     return text
 
 

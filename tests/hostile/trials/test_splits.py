@@ -299,7 +299,7 @@ def test_the_training_order_of_a_given_split_depends_on_the_seed():
     [
         ("given", {}, "Use holdout:SHARE"),
         ("given:b", {"a": OFFICIAL}, "no split 'b'. It has given:a"),
-        ("given", {"a": OFFICIAL, "b": OFFICIAL}, "the dataset has 2 splits: choose one of given:a, given:b"),
+        ("given", {"a": OFFICIAL, "b": OFFICIAL}, "the dataset has 2 splits. Choose one of given:a, given:b."),
     ],
 )
 def test_an_absent_given_split_raises_an_error_with_the_available_ones(split, given, brings):

@@ -126,7 +126,7 @@ def test_a_label_matrix_may_be_in_a_separate_file():
         ({"y": Y}, "a.npz holds y, and no X: expected X"),
         ({"X": X, "y": Y[:2]}, "a.npz: 2 labels for the 4 rows of X"),
         ({"X": X, "y": Y + 0.5}, "y is float64 of shape (4,), expected whole numbers or texts"),
-        ({"X": X, "y": Y[:, None]}, "a.npz: y has a single column, expected one dimension, or a column for each of"),
+        ({"X": X, "y": Y[:, None]}, "a.npz: y has a single column, expected one dimension or a column for each class"),
         ({"X": X, "y": np.zeros((4, 2))}, "a.npz: y has no label at all"),
         ({"X": X, "y": 3}, "a.npz: 1 labels for the 4 rows of X"),
         ({"X": X, "y": np.zeros((4, 2, 2))}, "y is float64 of shape (4, 2, 2), expected whole numbers or texts"),

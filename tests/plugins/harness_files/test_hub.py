@@ -147,17 +147,17 @@ def test_the_commit_is_looked_up_unless_given_as_the_revision(call_reader, serve
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"path": "shop/none"}, "the Hub has no dataset 'shop/none', or it is private: look it up at http://127"),
+        ({"path": "shop/none"}, "the Hub has no dataset 'shop/none', or it is private. Look it up at http://127"),
         ({"path": "a/b/c"}, "the Hub has no dataset 'a/b/c'"),
-        ({"path": "shop/titles", "revision": "v9"}, "'shop/titles' has no revision 'v9': see http"),
+        ({"path": "shop/titles", "revision": "v9"}, "'shop/titles' has no revision 'v9'. See http"),
         ({"path": "shop/titles"}, "line 2: the label is missing: .*--set \"titles.missing='drop'\""),
-        ({"path": "shop/titles", "split": "train+dev"}, "no split 'dev': split= is of train, validation, test"),
+        ({"path": "shop/titles", "split": "train+dev"}, "no split 'dev'. Set split= to one of train, validation, test"),
         ({"path": "shop/titles", "text": "body"}, r"no column 'body' for the text\. Columns: 'words', 'sort'"),
         (
             {"path": "shop/two"},
-            r'2 configurations: choose one, as in .*hf:shop/two\(config=english\)": english, french',
+            r'2 configurations. Choose one, as in .*hf:shop/two\(config=english\)": english, french',
         ),
-        ({"path": "shop/two", "config": "german"}, "no configuration 'german': config= is one of english, french"),
+        ({"path": "shop/two", "config": "german"}, "no configuration 'german'. Set config= to one of english, french"),
         ({"path": "shop/broken"}, r"the client of the Hub cannot read 'shop/broken' \(.*download its files"),
     ],
 )

@@ -104,10 +104,10 @@ def test_the_stamp_depends_on_the_dataset_number_alone_and_needs_no_request(serv
 @pytest.mark.parametrize(
     ("path", "more", "message"),
     [
-        (404, {}, "no dataset 404, or it is private .*look it up at https://www.openml.org"),
+        (404, {}, "no dataset 404, or it is private .*Look it up at https://www.openml.org"),
         ("letter", {}, "expected the number of a dataset, as in openml:61"),
         (9, {}, "the downloaded file does not match the server's checksum"),
-        (10, {}, r'several targets: class, height: choose one, as in --data "openml:10\(label=class\)"'),
+        (10, {}, r'several targets: class, height. Choose one, as in --data "openml:10\(label=class\)"'),
         (
             11,
             {"label": "class"},

@@ -114,7 +114,7 @@ def test_two_folders_are_compared_with_their_settings(harness, stored):
     ("words", "message"),
     [
         (["--learners", "pa"], "expected two labels"),
-        (["--learners", "pa,ooz"], "'pa' of the first and 'ooz' of the second have not run on the same data"),
+        (["--learners", "pa,ooz"], "'pa' of the first folder and 'ooz' of the second were not run on the same dataset"),
     ],
 )
 def test_incomparable_folders_raise_an_error(harness, stored, words, message):
@@ -128,10 +128,9 @@ def test_folders_without_common_lines_are_listed_line_by_line(harness, stored):
     ended = harness("compare", one, two)
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
-        "error: nothing to compare: no learner of both folders has run on the same data, prepared alike",
+        "error: nothing to compare: no learner of both folders was run on the same dataset, representation and split",
         f"  {one}: pa, ff on digits (tf, holdout:0.1)",
         f"  {one}: pa, ff on topics (tf, holdout:0.1)",
         f"  {two}: pa on letter (tf, holdout:0.1)",
-        "--learners FIRST,SECOND compares two learners of different names; dataset, representation and split must be "
-        "the same",
+        "To compare two learners of different names, use --learners FIRST,SECOND.",
     ]

@@ -25,7 +25,7 @@ MALFORMED = [
     ("learners = [{name = 'pa', params = 3}]", "learners[0].params: expected a table (got 3)"),
     ("learners = [{name = 'pa', datasets = {digits = 3}}]", "learners[0].datasets.digits: expected a table (got 3)"),
     ("learners = [{name = 'pa', datasets = {digits = {C = 1}}}]", "'pa' has parameters for 'digits', which is not in"),
-    ("learners = ['pa', 'pa(C=2)']", "two learners are labelled 'pa': give one another label"),
+    ("learners = ['pa', 'pa(C=2)']", "two learners are labelled 'pa'. Give one another label"),
     ("learners = ['pa']\ndatasets = []", "datasets: expected one or more, found none"),
     ("learners = ['pa']\ndatasets = ['digits', 'digits']", "dataset 'digits' is listed twice"),
     ("learners = ['pa']\ndatasets = ['x=digits', 'x=topics']", "dataset 'x' is listed twice"),
