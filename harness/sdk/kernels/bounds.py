@@ -262,7 +262,8 @@ def lowest_of_best(frequent: Frequent, search: Search, lo: Any, n: Any) -> float
 def sort_listed(search: Search, n: Any) -> None:
     """Sort the n listed rows of the matrix by their factors, the highest first."""
     for p in range(np.uint64(1), n):
-        place, x, at = search.places[p], search.values[p], p
+        at: Any = p
+        place, x = search.places[p], search.values[p]
         while at > 0 and search.values[at - np.uint64(1)] < x:
             search.places[at], search.values[at] = search.places[at - np.uint64(1)], search.values[at - np.uint64(1)]
             at -= np.uint64(1)
@@ -346,11 +347,11 @@ def search_best(frequent: Frequent, search: Search, n: Any, reach: float, slack:
         reach, floor = 0.0, -np.inf
     m = list_doubtful(frequent, search, reach, floor - 4 * slack)
     sort_listed(search, n)
-    lo, hi = np.uint64(0), np.uint64(FIRST_READ) if bounded else n
+    lo, step = np.uint64(0), np.uint64(FIRST_READ) if bounded else n
     while lo < n:
-        hi = min(hi, n)
+        hi = min(lo + step, n)
         read_matrix(frequent, search, lo, hi, m)
-        lo, hi = hi, np.uint64(2) * hi
+        lo, step = hi, hi
         if lo < n and m > LEAST_EXCLUDED:
             m, floor = exclude(frequent, search, lo, n, m, floor, slack)
     fill_best(search, m)
