@@ -17,9 +17,7 @@ from harness_index.kernels.ooz_many import room_for_rivals, update_ooz_many
 from harness_index.kernels.ordered_rows import HEAD_ROOM, OrderedRows, edges_in_order, order_rows
 
 LEAST_MET = 256
-"""Minimum number of training rows with a feature, to order its row by class (measured): a shorter row is read whole
-in the same time.
-"""
+"""Minimum number of training rows with a feature, to order its row by class: short rows take little time."""
 
 
 def frequent_features(instances: Instances, n_features: int, n_classes: int, degree: int) -> NDArray[np.int64]:

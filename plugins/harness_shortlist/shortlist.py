@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from harness.sdk.classifier import Classifier, Matrix
 from harness.sdk.costs import cost_rule, settle_cost
 from harness.sdk.kernels.instances import Labels, as_instances, frozen
 from harness.sdk.saving import class_named
+from harness.sdk.threads import in_threads
 from harness.sdk.wrappers import fresh, index_size, pack_models, positions_by, unpack_models
 from harness_shortlist.class_groups import group_classes
 from harness_shortlist.kernels.decisions import Judgement, Tables, Weights, build_tables, fill_ranks, judge
@@ -175,9 +177,10 @@ class Shortlist(Classifier):
         """Yield the learner after training at each cost; a machine that is late has one sweep more than allowed."""
         if y is None:
             y = self._name_targets(labels)
-        self.proposer_ = self._train_proposer(rows, y, seed)
+        steps = [partial(self._train_proposer, rows, y, seed), partial(self._group, rows, labels, seed)]
+        beside = in_threads if isinstance(self.learner, str) else map  # another proposer may need the threads itself
+        self.proposer_, self.group_of_ = beside(lambda step: step(), steps)
         proposed = positions_by(self.proposer_, rows, int(self.candidates)).astype(np.int32, copy=False)
-        self.group_of_ = self._group(rows, labels, seed)
         n_groups = np.unique(self.group_of_[self.group_of_ != NO_GROUP]).size
         pairs = list_pairs(labels, proposed, self.group_of_, self.classes_.size + n_groups)
         goals = [Goal(C, float(self.tol), int(self.max_sweeps), float(self.prune)) for C in costs]

@@ -5,6 +5,7 @@ The features of the matrix are few, but most of the time would be spent on their
 
 Reading the rows gives each class a part of its score. For x >= 0, the matrix adds at most |x| |w| (Cauchy-Schwarz). The
 full score of the class that leads so far is a floor, and the matrix is read only for classes that may reach the floor.
+It is read in steps, the largest values of x first. After each step |x| is smaller, and more classes are excluded.
 Sums in this order differ from those of `score` in their last bits. Scores that are closer than a slack are therefore
 summed again in the order of `score`: the ranks are those of the whole index.
 """
@@ -145,6 +146,11 @@ ROUNDED_UP = 1 + 1e-12
 """Factor that raises a bound above its rounding error."""
 FEW = 4
 """If fewer than one class in that many is in doubt, they are looked up one by one (measured)."""
+FIRST_READ = 4
+"""Number of rows of the matrix that are read first, those of the largest values, before classes are excluded by the
+values that are left; then twice as many, and so on."""
+LEAST_EXCLUDED = 64
+"""If no more classes are in doubt, all rows of the matrix are read for them."""
 
 
 class Search(NamedTuple):
@@ -230,10 +236,38 @@ def slack_of(values: Array, heaviest: float, most_base: float) -> float:
 @helper()
 def full_score(frequent: Frequent, search: Search, n: Any, c: Any) -> Any:
     """Return the score of class c with the n listed rows of the matrix."""
+    return rest_of_score(frequent, search, np.uint64(0), n, c)
+
+
+@helper()
+def rest_of_score(frequent: Frequent, search: Search, lo: Any, n: Any, c: Any) -> Any:
+    """Return the score of class c with the listed rows of the matrix from lo to n."""
     total = search.scores[c]
-    for p in range(n):
+    for p in range(lo, n):
         total += search.values[p] * frequent.weights[search.places[p], c]
     return total
+
+
+@helper()
+def lowest_of_best(frequent: Frequent, search: Search, lo: Any, n: Any) -> float:
+    """Return the lowest full score of the k classes in `best`, with the listed rows from lo to n; -inf if fewer."""
+    lowest = np.inf
+    for place in range(search.best.size - 1):
+        c = search.best[place]
+        lowest = min(lowest, rest_of_score(frequent, search, lo, n, np.uint32(c))) if c >= 0 else -np.inf
+    return lowest
+
+
+@helper()
+def sort_listed(search: Search, n: Any) -> None:
+    """Sort the n listed rows of the matrix by their factors, the highest first."""
+    for p in range(np.uint64(1), n):
+        at: Any = p
+        place, x = search.places[p], search.values[p]
+        while at > 0 and search.values[at - np.uint64(1)] < x:
+            search.places[at], search.values[at] = search.places[at - np.uint64(1)], search.values[at - np.uint64(1)]
+            at -= np.uint64(1)
+        search.places[at], search.values[at] = place, x
 
 
 @helper()
@@ -253,10 +287,32 @@ def list_doubtful(frequent: Frequent, search: Search, reach: float, floor: float
 
 
 @helper()
-def read_matrix(frequent: Frequent, search: Search, n: Any, m: Any) -> None:
-    """Add the n listed rows of the matrix to the scores of the m classes in doubt; to all if that is faster."""
+def exclude(frequent: Frequent, search: Search, lo: Any, n: Any, m: Any, floor: float, slack: float) -> Any:
+    """Keep the classes in doubt that may still reach the floor by the listed rows from lo to n.
+
+    Returns their number, and the floor, which rises to the full scores of the classes that lead now.
+    """
+    fill_best(search, m)
+    floor = max(floor, lowest_of_best(frequent, search, lo, n))
+    square, kept = 0.0, np.uint64(0)
+    for p in range(lo, n):
+        square += search.values[p] * search.values[p]
+    reach = np.sqrt(square) * ROUNDED_UP
+    for d in range(m):
+        c = search.doubtful[d]
+        search.doubtful[kept] = c
+        kept += np.uint64(search.scores[c] + reach * frequent.lengths[c] >= floor - 4 * slack)
+    return kept, floor
+
+
+@helper()
+def read_matrix(frequent: Frequent, search: Search, lo: Any, hi: Any, m: Any) -> None:
+    """Add the listed rows of the matrix from lo to hi to the scores of the m classes in doubt.
+
+    They are added to the scores of all classes if that is faster.
+    """
     scores, all_of_them = search.scores, m * np.uint64(FEW) > np.uint64(search.scores.size)
-    for p in range(n):
+    for p in range(lo, hi):
         x, place = search.values[p], search.places[p]
         if all_of_them:
             for c in range(np.uint64(scores.size)):
@@ -285,16 +341,19 @@ def search_best(frequent: Frequent, search: Search, n: Any, reach: float, slack:
     Returns the number of classes in `doubtful`. It holds every class among the k best, and every class that is closer
     to the last of them than twice the slack.
     """
-    best = search.best
-    fill_top_k(search.scores, best)
-    floor = np.inf
-    for place in range(best.size - 1):
-        c = best[place]
-        floor = min(floor, full_score(frequent, search, n, np.uint32(c))) if c >= 0 else -np.inf
-    if reach == np.inf:
+    fill_top_k(search.scores, search.best)
+    floor, bounded = lowest_of_best(frequent, search, np.uint64(0), n), reach < np.inf
+    if not bounded:
         reach, floor = 0.0, -np.inf
     m = list_doubtful(frequent, search, reach, floor - 4 * slack)
-    read_matrix(frequent, search, n, m)
+    sort_listed(search, n)
+    lo, step = np.uint64(0), np.uint64(FIRST_READ) if bounded else n
+    while lo < n:
+        hi = min(lo + step, n)
+        read_matrix(frequent, search, lo, hi, m)
+        lo, step = hi, hi
+        if lo < n and m > LEAST_EXCLUDED:
+            m, floor = exclude(frequent, search, lo, n, m, floor, slack)
     fill_best(search, m)
     return m
 

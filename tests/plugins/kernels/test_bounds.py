@@ -97,6 +97,20 @@ def test_the_matrix_is_read_for_few_classes_where_it_adds_little():
     assert max(sizes) < 100
 
 
+@settings(max_examples=50, deadline=None)
+@given(seed=seeds, k=st.integers(1, 6))
+def test_a_matrix_read_in_steps_ranks_as_the_whole_index(seed, k):
+    X, W = textlike(seed)
+    expected = rank_by_index(index_of(W), as_instances(X), np.zeros(200), k)
+    assert_array_equal(rank_bounded(index_of(W), np.arange(40), as_instances(X), np.zeros(200), k), expected)
+
+
+def test_steps_exclude_classes_that_the_lengths_of_the_rows_leave_in_doubt():
+    X, W = textlike(0)
+    sizes = [len(classes) for classes in doubtful(X, W, np.arange(40), 1)]
+    assert np.median(sizes) < 100  # of 200 classes, none of which has a part of its score outside of the matrix
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=seeds, k=st.integers(1, 5))
 def test_every_top_ranked_class_is_among_the_candidates(seed, k):
