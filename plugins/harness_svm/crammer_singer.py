@@ -30,6 +30,10 @@ class CrammerSinger(StructuredMachine):
 
     The defaults are chosen on validation sets (results/defaults). Cai and Hofmann use C=1.
 
+    `tol` bounds gradients, not the objective. With tol=0.1 and C=3, the objective was up to 1.0% above that of tol=0.03
+    on six development sets (benchmarks/tolerances.py), and R1 at most 0.3 points below the best of four tolerances.
+    tol=0.3 was as accurate in 12% less time, with an objective up to 3.7% higher.
+
     When to use
     -----------
     High accuracy with up to some hundred classes. All classes are trained in one problem, which takes time.
