@@ -137,7 +137,7 @@ def left_running() -> set[int]:
     return found
 
 
-def nothing_left_running(seconds: float = 10.0) -> bool:
+def has_no_leftovers(seconds: float = 10.0) -> bool:
     """Return whether all started processes end by themselves; kill the others."""
     end = time.monotonic() + seconds
     while left_running() and time.monotonic() < end:
@@ -165,7 +165,7 @@ def kill_the_host(folder: Path, times: int, chance: random.Random) -> Row:
             running.kill()
         now = keys_in(out)
         is_kept = now[: len(done)] == done and len(set(now)) == len(now)
-        failed += not (is_kept and nothing_left_running())
+        failed += not (is_kept and has_no_leftovers())
         done = now
         if len(done) == 2 * trials:
             done, number = [], number + 1
@@ -187,7 +187,7 @@ def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
                 try_kill(chance.choice(below))
             errors = running.communicate()[1]
         is_complete_run = len(set(keys_in(out))) == 12 and running.returncode in (0, 1) and "Traceback" not in errors
-        failed += not (is_complete_run and nothing_left_running())
+        failed += not (is_complete_run and has_no_leftovers())
     return Row("`kill -9` of any process below it", times, "every trial recorded, no process left", failed)
 
 
@@ -334,7 +334,7 @@ def run_hostile_learners(folder: Path) -> Iterator[Row]:
         statuses = sorted({record.status for record in records if record.label == name})
         is_sound = len(records) == 4 and own == {number: expected[number] for number in own} and len(own) == 2
         is_calm = ended.returncode in (0, 1) and "Traceback" not in ended.stderr and "\x1b" not in ended.stdout
-        is_clean = nothing_left_running() and names_in(SHARED_MEMORY) <= shared
+        is_clean = has_no_leftovers() and names_in(SHARED_MEMORY) <= shared
         is_clean = is_clean and not names_in(folder / "temporary")
         note = f" ({', '.join(statuses)})"
         must_hold = "recorded, `pa` unaffected, nothing left behind"

@@ -1,6 +1,6 @@
 """Robustness of a cluster: workers, hosts and schedulers killed at random moments, and what becomes of the records.
 
-    python benchmarks/cluster_kills.py [--kills 100] [--trials 300] [--folder FOLDER] [--minutes 60]
+    python benchmarks/cluster_kills.py [--kills 100] [--trials 300] [--workers 4] [--folder FOLDER] [--minutes 60]
 
 All processes are real and on this machine. Runs follow each other, each in a new folder, until enough processes were
 killed and enough trials were run. At the end the records of all runs are counted by key, and compared with those of a
@@ -34,7 +34,6 @@ from harness.runner.progress import read_status
 from harness.system import SYSTEM
 
 TRIALS_PER_RUN = 250
-WORKERS = 4
 PAUSES = 0.1, 1.0
 """The shortest and the longest time between two kills."""
 HOST_SHARE, SCHEDULER_SHARE = 0.08, 0.03
@@ -42,7 +41,7 @@ HOST_SHARE, SCHEDULER_SHARE = 0.08, 0.03
 SEED = 17
 PATIENCE_SECONDS = 120.0
 """A host must end by itself within this time after its scheduler was killed."""
-NANNIES = ["--nworkers", str(WORKERS), "--nthreads", "1", "--nanny", "--memory-limit", "0"]
+NANNIES = ["--nthreads", "1", "--nanny", "--memory-limit", "0"]
 STATE = "kills.json"
 PLUGIN = '''"""A learner that takes its time without working, and predicts classes by its seed."""
 
@@ -78,19 +77,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--trials", type=int, default=300)
+    parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--folder", type=Path, help="keep all files here, and continue if there are some")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     args = parser.parse_args()
-    goal = Goal(args.kills, args.trials, time.monotonic() + 60 * args.minutes)
+    goal = Goal(args.kills, args.trials, args.workers, time.monotonic() + 60 * args.minutes)
     measure_part(partial(measure, goal), args.folder)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """The wanted numbers of kills and trials, and the time at which the last run is finished in any case."""
+    """The wanted numbers of kills and trials, the workers, and the time at which the last run is finished."""
 
     kills: int
     trials: int
+    workers: int
     end: float
 
 
@@ -172,11 +173,12 @@ def measure(goal: Goal, folder: Path) -> Section:
     (folder / "plugins" / "sleeping.py").write_text(PLUGIN)
     os.environ["HARNESS_DATA_HOME"] = str(folder / "home")
     expected = folder / "undisturbed"
-    subprocess.run(command_of(folder, expected, "--jobs", str(WORKERS)), check=True)
+    subprocess.run(command_of(folder, expected, "--jobs", "4"), check=True)
     killed = Killed.load(folder / STATE, goal)
+    nannies = [*NANNIES, "--nworkers", str(goal.workers)]
     while not killed.is_complete():
         begun = time.monotonic()
-        with start_cluster(folder, NANNIES, HARNESS_DATA_HOME=str(folder / "home")) as cluster:
+        with start_cluster(folder, nannies, HARNESS_DATA_HOME=str(folder / "home")) as cluster:
             while not killed.is_complete() and run_under_fire(folder, cluster, killed):
                 killed.runs += 1
                 killed.save()
@@ -243,7 +245,9 @@ def kills_section(killed: Killed, counts: dict[str, int]) -> Section:
         ("crashes after the loss of three workers", counts["lost_with_three"], ""),
         ("wall time", killed.seconds, "s"),
     )
-    note = f"{WORKERS} workers with nannies; after a killed host or scheduler the same command is given again."
+    note = (
+        f"{killed.goal.workers} workers with nannies; after a killed host or scheduler the same command is given again."
+    )
     return Section("Kills", [table], note)
 
 

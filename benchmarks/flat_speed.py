@@ -398,9 +398,10 @@ def index_table(fitted: list[tuple[Timing, Any]], parts: Parts) -> Table:
 def bounds(allowed: bool) -> Iterator[None]:
     """Allow or forbid bounds in training and ranking."""
     from harness.sdk import index
+    from harness_index import many_classes
     from harness_prototype import hybrid
 
-    held = {(hybrid, "MET_SHARE"), (index, "KNOWN_SHARE"), (index, "KNOWN_SHARE_OF_MANY")}
+    held = {(hybrid, "MET_SHARE"), (many_classes, "LEAST_MET"), (index, "KNOWN_SHARE"), (index, "KNOWN_SHARE_OF_MANY")}
     before = [(module, name, getattr(module, name)) for module, name in held]
     if not allowed:
         for module, name, _ in before:

@@ -143,7 +143,7 @@ class LeavesADaemon(Harmless):
         subprocess.Popen(command, start_new_session=True)
 
 
-class StartsMany(Harmless):
+class StartsManyProcesses(Harmless):
     def attack(self) -> None:
         for _ in range(40):
             if os.fork() == 0:

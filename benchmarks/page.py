@@ -4,7 +4,7 @@
 
 Writes each page, opens it in Chromium, highlights a learner, sorts and filters, and saves the times in
 results/benchmarks/page-speed: wall time, and CPU time of the browser's processes, which other load changes little. The
-goals are for 50 learners: opened within `MOST_SECONDS`, a file of at most `MOST_MEGABYTES`. Exits with 1 if missed.
+goals are for 50 learners: opened within `MOST_SECONDS`, with a file of at most `MOST_MEGABYTES`. A miss exits with 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from report import Column, Section, Table, facts, measure_sections
 from harness import MetricSpec
 from harness.host.discovery import Session
 from harness.records.record import Record
-from harness.results.results import Results, make_page
+from harness.results.pages import make_page
+from harness.results.results import Results
 from harness.syntax.split import parse_split
 
 ROOT = Path(__file__).resolve().parents[1]

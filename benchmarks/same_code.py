@@ -128,7 +128,7 @@ def same_candidates(record: Record, trial: Trial) -> Trial:
 def differences(before: Record, after: Record) -> list[str]:
     """Return the scores of a record that another one does not repeat to the last bit.
 
-    A score that was missing is no difference: the learner has gained the scores that the metric needs.
+    A score that was missing is not a difference: the learner has gained the scores that the metric needs.
     """
     if after.status != "ok":
         return [f"{after.status}: {after.message}"]

@@ -4,7 +4,7 @@
 
 BEFORE and AFTER are `harness` commands, each of an environment in which one checkout is installed. Both run the same
 trials, with the same split, into separate folders below --work; the same command resumes. The exit code is 1 if a
-number differs. A number that only AFTER has is counted apart and is no difference. Learners that need a separate
+number differs. A number that only AFTER has is counted apart and is not a difference. Learners that need a separate
 environment are skipped. A dataset that a checkout cannot read is reported and skipped.
 """
 

@@ -73,12 +73,12 @@ def main() -> None:
 
 
 def own_learners() -> list[LearnerSpec]:
-    """Return the built-in learners that stand alone; taxonomies are learned from data."""
+    """Return the built-in learners that need no other learner; taxonomies are learned from data."""
     found = []
     for entry in catalog().learners:
         spec = entry.spec
-        stands_alone = not spec.wraps or spec.name in DEFAULT_INSIDE
-        if stands_alone and not spec.environment and entry.origin.plugin != "peers":
+        is_complete = not spec.wraps or spec.name in DEFAULT_INSIDE
+        if is_complete and not spec.environment and entry.origin.plugin != "peers":
             found.append(replace(spec, needs=spec.needs - {"taxonomy"}))
     return found
 

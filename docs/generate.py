@@ -249,8 +249,8 @@ def timing_lines(specs: Iterable[LearnerSpec]) -> list[str]:
     for spec in specs:
         if timing := read_timing(spec.load):
             by_timing.setdefault(timing, []).append(f"`{spec.name}`")
-    told = [f"- {', '.join(names)}: {timing}" for timing, names in by_timing.items()]
-    return ["What is timed:", "", *told, ""] if told else []
+    lines = [f"- {', '.join(names)}: {timing}" for timing, names in by_timing.items()]
+    return ["What is timed:", "", *lines, ""] if lines else []
 
 
 def tool_line(spec: LearnerSpec) -> str:
@@ -258,10 +258,10 @@ def tool_line(spec: LearnerSpec) -> str:
 
 
 def learner_lines(spec: LearnerSpec) -> Iterator[str]:
-    told = parse_docstring(read_docstring(spec.load))
+    parsed = parse_docstring(read_docstring(spec.load))
     yield from (f"### `{spec.name}`", "", f"{sentence(spec.summary)} {abilities(spec)}", "")
-    if told.references:
-        yield from (f"Paper: {plain(sentence(told.references))}", "")
+    if parsed.references:
+        yield from (f"Paper: {plain(sentence(parsed.references))}", "")
     yield from (f"Class: `{spec.load}`. Defaults: {values_of(parameters_of(spec))}.", "")
     if spec.paper_params:
         yield from (f"Values of the paper: {values_of(spec.paper_params)}.", "")

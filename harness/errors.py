@@ -53,13 +53,24 @@ class HarnessError(Exception):
         return {"trouble": self.trouble, "culprit": self.culprit, "next_step": self.next_step}
 
     def about(self, culprit: str) -> Self:
-        """Return the error with this culprit; an error that already has a culprit is returned unchanged."""
+        """Return the error with this culprit; an error that already has a culprit is returned unchanged.
+
+        Parameters
+        ----------
+        culprit : str
+            The file, dataset, learner or key with the problem.
+        """
         if self.culprit:
             return self
         return self._with(culprit=culprit)
 
     def within(self, source: str) -> Self:
         """Return the error with `source` before its culprit, such as the file before the key.
+
+        Parameters
+        ----------
+        source : str
+            The place of the culprit.
 
         Examples
         --------
@@ -70,7 +81,13 @@ class HarnessError(Exception):
         return self._with(culprit=culprit)
 
     def adding(self, line: str) -> Self:
-        """Return the error with one more line at its end."""
+        """Return the error with one more line at its end.
+
+        Parameters
+        ----------
+        line : str
+            The line.
+        """
         if self.next_step:
             return self._with(next_step=f"{self.next_step}\n{line}")
         return self._with(trouble=f"{self.trouble}\n{line}")

@@ -78,7 +78,7 @@ def nothing_left(marked):
 
 @pytest.fixture(scope="module")
 def catalog():
-    """Return the catalog of installed plugins; a broken plugin is no error."""
+    """Return the catalog of installed plugins; a broken plugin is not an error."""
     from internals import discover
 
     with pytest.MonkeyPatch.context() as patch:

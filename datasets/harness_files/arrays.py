@@ -103,7 +103,7 @@ def _read_single(file: Path) -> Any:
     with open(file, "rb") as stream:
         declared, actual = _declared_bytes(stream), file.stat().st_size
     if declared > actual:
-        raise DataError(f"{file} is refused: its header declares {declared:,} bytes, and {actual:,} are there")
+        raise DataError(f"{file} is refused: its header declares {declared:,} bytes, and it has {actual:,}")
     return np.load(file, allow_pickle=False)
 
 
@@ -121,7 +121,7 @@ def _check_sizes(file: Path) -> None:
             if declared > member.file_size:
                 raise DataError(
                     f"{file} is refused: its array {member.filename!r} declares {declared:,} bytes, "
-                    f"and {member.file_size:,} are there"
+                    f"and it has {member.file_size:,}"
                 )
 
 
@@ -251,7 +251,7 @@ def _label_rows(y: Any, class_names: Sequence[Any] | None, path: str) -> LabelRo
 def _values_in_matrix(y: Any, path: str) -> Iterator[Sequence[Any]]:
     """Yield the non-zero columns of each row."""
     if y.shape[1] == 1:
-        raise DataError(f"{path}: y has a single column, expected one dimension, or a column for each of the classes")
+        raise DataError(f"{path}: y has a single column, expected one dimension or a column for each class")
     indicator = csr_array(y)
     for row in range(indicator.shape[0]):
         yield indicator.indices[indicator.indptr[row] : indicator.indptr[row + 1]]

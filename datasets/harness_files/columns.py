@@ -23,7 +23,7 @@ SPLIT = ("split", "part", "subset", "partition")
 KNOWN = frozenset([*TEXT, *LABEL, *SPLIT])
 """Names with a known purpose."""
 VAGUE = frozenset(["name", "y"])
-"""Names without a known purpose as the last word of a longer name: a file name is no text."""
+"""Names without a known purpose as the last word of a longer name: a file name is not a text."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def find_file(path: str) -> Path:
     if not os.path.exists(place):
         raise DataError(f"{path}: there is no such file or folder (looked in {Path.cwd()})")
     if not place.is_file() and not place.is_dir():  # reading a pipe may block forever
-        raise DataError(f"{path}: neither a file nor a folder, but a pipe or a device: write its content to a file")
+        raise DataError(f"{path}: neither a file nor a folder, but a pipe or a device. Write its content to a file.")
     return place
 
 

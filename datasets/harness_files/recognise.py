@@ -29,7 +29,7 @@ def is_table(path: str) -> bool:
 
 
 def is_svmlight(path: str) -> bool:
-    """Return whether the first line that is no comment has labels and id:value pairs, or only pairs."""
+    """Return whether the first line that is not a comment has labels and id:value pairs, or only pairs."""
     for line in _start(path).splitlines()[:100]:
         if line.strip() and not line.lstrip().startswith(b"#"):
             return bool(_PAIRS.match(line) or _BARE_PAIRS.match(line))

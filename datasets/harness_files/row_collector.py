@@ -59,7 +59,7 @@ def _open_table(file: Path, requested: Mapping[str, Any], options: ReadOptions) 
         if options.header is None and delimiter and by_number and not looks_like_names(table.columns, requested):
             first = delimiter.join(table.columns)
             raise DataError(
-                f"does the first line, {first[:60]!r}, hold names?",
+                f"the first line, {first[:60]!r}, may hold names or data",
                 culprit=table.name,
                 next_step="Set header=true or header=false.",
             )
@@ -173,7 +173,7 @@ class RowCollector:
             twice = int(first[counts > 1][0])
             same = np.flatnonzero(ids == ids[twice])
             lines = f"{self.lines[same[0]]} and {self.lines[same[1]]}"
-            raise DataError(f"{path}, lines {lines} have the same id: remove one, or leave the option id out")
+            raise DataError(f"{path}, lines {lines} have the same id. Remove one, or leave the option id out.")
 
     def splits(self) -> dict[str, tuple[Any, Any]]:
         """Return the fixed split by the split column, or by the test table."""

@@ -96,7 +96,7 @@ def _drawn(what: str, wanted: int | None, known: int, least: int, seed: int) -> 
     if wanted is None:
         return np.arange(known)
     if not isinstance(wanted, int) or isinstance(wanted, bool) or not least <= wanted <= known:
-        raise DataError(f"{what}={wanted!r}: expected a whole number from {least} to {known:,}, which is all there are")
+        raise DataError(f"{what}={wanted!r}: expected a whole number from {least} to {known:,}")
     return np.sort(_order(known, seed)[:wanted])
 
 
@@ -105,17 +105,17 @@ def _some_rows(rows: Positions, y: Labels, examples: int | None, seed: int) -> P
     if examples is None:
         return rows
     order = rows[_order(len(rows), seed)]
-    first = _first_met(y[order])
+    first = _first_of_each(y[order])
     if not isinstance(examples, int) or isinstance(examples, bool) or not len(first) <= examples <= len(rows):
         raise DataError(
             f"examples={examples!r}: expected a whole number from {len(first):,}, one of each class, "
-            f"to {len(rows):,}, which is all there are"
+            f"to {len(rows):,}, the number of rows"
         )
     rest = np.delete(order, first)
     return np.sort(np.concatenate([order[first], rest])[:examples])
 
 
-def _first_met(labels: Labels) -> Positions:
+def _first_of_each(labels: Labels) -> Positions:
     """Return the place of the first row of each class."""
     if not issparse(labels):
         _, first = np.unique(labels, return_index=True)
@@ -130,17 +130,23 @@ def among(rows: Positions, part: Positions) -> Positions:
 
 
 def _pruned(taxonomy: Taxonomy | None, chosen: Positions) -> Taxonomy | None:
-    """Return the nodes on the paths from the root to the drawn classes."""
+    """Return the nodes above the drawn classes."""
     if taxonomy is None:
         return None
-    above, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)[chosen]
-    kept = np.zeros(len(above), dtype=np.bool_)
+    class_node, parent = np.asarray(taxonomy.class_node)[chosen], np.asarray(taxonomy.parent)
+    below, above = taxonomy.edges()
+    kept = parent < 0
     nodes = np.unique(class_node)
     while nodes.size:
         kept[nodes] = True
-        nodes = np.unique(above[nodes])
-        nodes = nodes[nodes >= 0]
+        nodes = np.setdiff1d(above[np.isin(below, nodes)], np.flatnonzero(kept))
     number = np.cumsum(kept) - 1
-    parent = np.where(above[kept] >= 0, number[above[kept]], -1)
-    names = tuple(itertools.compress(taxonomy.node_names, kept))
-    return Taxonomy(parent, number[class_node], names)
+    pairs = taxonomy.more_parents
+    return Taxonomy(
+        np.where(parent[kept] >= 0, number[parent[kept]], -1),
+        number[class_node],
+        tuple(itertools.compress(taxonomy.node_names, kept)),
+        None if pairs is None else number[pairs[kept[pairs[:, 0]]]],
+        None if taxonomy.weights is None else taxonomy.weights[kept],
+        None if taxonomy.costs is None else taxonomy.costs[kept],
+    )

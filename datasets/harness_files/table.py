@@ -158,4 +158,4 @@ def _why_no_tree(labels: LabelRows, levels: str | None) -> str:
     others = list(itertools.filterfalse(_is_path, labels.number))
     if not others or levels is not None or 2 * len(others) > len(labels.number):
         return ""
-    return f" in no tree ({others[0]!r} is no path, {labels.met_at[others[0]]})"
+    return f" in no tree ({others[0]!r} is not a path, {labels.met_at[others[0]]})"

@@ -1,13 +1,19 @@
-"""Class trees from labels that are paths, or from a file of parents and children, of paths, or of JSON."""
+"""Taxonomies from labels that are paths, or from a file of parents and children, of paths, or of JSON.
+
+A file may give a node several parents. The first one in the file is the parent for learners that need a tree.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from harness import Taxonomy
 from harness.errors import DataError
@@ -19,8 +25,35 @@ from harness_files.places import find_file, option_of
 ROOT = ""
 """Name of the root if the file does not name one, or has several nodes without a parent."""
 
-Edges = Iterator[tuple[str, str, str]]
-"""Place, parent, child."""
+NUMBERS = ("weight", "load", "missed", "entered")
+"""Columns of numbers by node: v_z, f_z, and the costs c_z of missing the node and of entering it wrongly."""
+Numbers = dict[str, float]
+Edges = Iterator[tuple[str, str, str, Numbers]]
+"""Place, parent, child, numbers of the child."""
+
+
+@dataclass
+class _Nodes:
+    """The nodes of a file: all parents, the place of each edge, and numbers."""
+
+    parents: dict[str, list[str]] = field(default_factory=dict)
+    where: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By node and parent."""
+    numbers: dict[str, Numbers] = field(default_factory=dict)
+
+    def add(self, place: str, above: str, below: str, numbers: Numbers) -> None:
+        """Add an edge, unless it is known, and numbers; DataError if a number differs from an earlier one."""
+        if (below, above) not in self.where:
+            self.parents.setdefault(below, []).append(above)
+            self.where[below, above] = place
+        known = self.numbers.setdefault(below, {})
+        for name, value in numbers.items():
+            if known.setdefault(name, value) != value:
+                raise DataError(f"{place}: {below!r} has the {name} {value:g}, but {known[name]:g} above")
+
+    @property
+    def names(self) -> set[str]:
+        return set(self.parents).union(*self.parents.values())
 
 
 def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]) -> Taxonomy:
@@ -38,7 +71,7 @@ def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]
     Raises
     ------
     DataError
-        If a name is no path.
+        If a name is not a path.
     """
     parent: dict[str, str] = {}
     node_of = {}
@@ -46,15 +79,16 @@ def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]
         parts = list(map(str.strip, name.split(separator)))
         if not all(parts):
             expected = f"expected names with {separator!r} between them, none of them empty"
-            raise DataError(f"{met_at[name]}: the label {name!r} is no path: {expected}")
+            raise DataError(f"{met_at[name]}: the label {name!r} is not a path: {expected}")
         for depth in range(1, len(parts) + 1):
             parent[separator.join(parts[:depth])] = separator.join(parts[: depth - 1])
         node_of[name] = separator.join(parts)
-    return _tree(parent, [node_of[name] for name in names])
+    parents = {node: [above] for node, above in parent.items()}
+    return _taxonomy(parents, [node_of[name] for name in names])
 
 
 def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], encoding: str | None = None) -> Taxonomy:
-    """Return the tree in a file, with every class at the node of its name.
+    """Return the taxonomy in a file, with every class at the node of its name.
 
     Parameters
     ----------
@@ -70,10 +104,14 @@ def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], enco
     Raises
     ------
     DataError
-        If the file is no tree, or a class is not in it.
+        If the file has a cycle or is no taxonomy, or a class is not in it.
     """
-    parent, where = _parents(path, encoding)
-    nodes = {*parent, *parent.values()}
+    found = _Nodes()
+    for place, above, below, numbers in _edges(path, encoding):
+        found.add(place, above, below, numbers)
+    if not found.parents:
+        raise DataError(f"{path}: the taxonomy is empty: expected lines 'parent,child' or paths, or JSON")
+    nodes = found.names
     for name in names:
         if name not in nodes:
             near = get_close_matches(name, nodes, n=3)
@@ -81,24 +119,8 @@ def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], enco
             if near:
                 hint = f"Did you mean {' or '.join(map(repr, near))}?"
             raise DataError(f"{met_at[name]}: the label {name!r} is not in the taxonomy {path}. {hint}")
-    _check_cycles(path, parent, where)
-    return _tree(parent, list(names))
-
-
-def _parents(path: str, encoding: str | None) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the parent of each node, and its place in the file; DataError for a node with two parents."""
-    parent: dict[str, str] = {}
-    where: dict[str, str] = {}
-    for place, above, below in _edges(path, encoding):
-        if below in parent and parent[below] != above:
-            raise DataError(
-                f"{place}: {below!r} has the parent {above!r}, but {parent[below]!r} in {where[below]}: "
-                "a class tree gives each node one parent; keep one of them"
-            )
-        parent[below], where[below] = above, place
-    if not parent:
-        raise DataError(f"{path}: the taxonomy is empty: expected lines 'parent,child' or paths, or JSON")
-    return parent, where
+    _check_cycles(path, found)
+    return _with_numbers(_taxonomy(found.parents, list(names)), found.numbers)
 
 
 def _edges(path: str, encoding: str | None) -> Edges:
@@ -114,8 +136,9 @@ def _edges(path: str, encoding: str | None) -> Edges:
 
 
 def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
-    """Yield the edges of lines with parent and child; a header may name them in the other order."""
+    """Yield the edges of lines with parent and child; a header may name them in another order, and numbers."""
     reader, first, second = csv.reader(lines, delimiter=separator, strict=True), 0, 1
+    columns: dict[str, int] = {}
     try:
         for row in reader:
             place = f"{path}, line {reader.line_num}"
@@ -123,14 +146,28 @@ def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
             header = list(map(str.lower, cells))
             if reader.line_num == 1 and {"parent", "child"} <= set(header):
                 first, second = header.index("parent"), header.index("child")
+                columns = {name: header.index(name) for name in NUMBERS if name in header}
             elif any(cells):
-                if len(cells) <= max(first, second) or (len(cells) > 2 and (first, second) == (0, 1)):
+                is_headed = bool(columns) or (first, second) != (0, 1)
+                if len(cells) <= max(first, second) or (len(cells) > 2 and not is_headed):
                     raise DataError(f"{place}: expected parent{separator}child, found {len(cells)} columns")
                 if not cells[second]:
                     raise DataError(f"{place}: the child is empty")
-                yield place, cells[first], cells[second]
+                given = {name: cells[at] for name, at in columns.items() if at < len(cells) and cells[at]}
+                numbers = {name: _number(place, name, cell) for name, cell in given.items()}
+                yield place, cells[first], cells[second], numbers
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+def _number(place: str, name: str, cell: str) -> float:
+    try:
+        number = float(cell)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise DataError(f"{place}: the {name} is {cell!r}, expected a number from 0")
+    return number
 
 
 def _path_edges(path: str, lines: Iterable[str]) -> Edges:
@@ -138,9 +175,9 @@ def _path_edges(path: str, lines: Iterable[str]) -> Edges:
     for number, line in enumerate(lines, 1):
         nodes = line.split()
         if len(nodes) == 1:
-            yield f"{path}, line {number}", ROOT, nodes[0]
+            yield f"{path}, line {number}", ROOT, nodes[0], {}
         for above, below in pairwise(nodes):
-            yield f"{path}, line {number}", above, below
+            yield f"{path}, line {number}", above, below, {}
 
 
 def _json_edges(path: str, text: str) -> Edges:
@@ -157,7 +194,7 @@ def _child_edges(path: str, parents: Mapping[str, Any]) -> Edges:
     """Yield the edges of {"child": "parent"}; null if a child has no parent."""
     for child, parent in parents.items():
         above = ROOT if parent is None else str(parent)
-        yield f"{path}, {child!r}", above, child
+        yield f"{path}, {child!r}", above, child, {}
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -175,39 +212,65 @@ def _nested_edges(path: str, above: str, tree: Any) -> Edges:
         for item in tree:
             yield from _nested_edges(path, above, item)
     elif isinstance(tree, dict) and "name" in tree and set(tree) <= {"name", "children"}:
-        yield f"{path}, {tree['name']!r}", above, str(tree["name"])
+        yield f"{path}, {tree['name']!r}", above, str(tree["name"]), {}
         yield from _nested_edges(path, str(tree["name"]), tree.get("children") or [])
     elif isinstance(tree, dict):
         for name, below in tree.items():
-            yield f"{path}, {name!r}", above, name
+            yield f"{path}, {name!r}", above, name, {}
             yield from _nested_edges(path, name, below if below is not None else [])
     elif isinstance(tree, str | int):
-        yield f"{path}, {str(tree)!r}", above, str(tree)
+        yield f"{path}, {str(tree)!r}", above, str(tree), {}
     else:
-        raise DataError(f"{path}: {tree!r} below {above!r} is no node: expected names, lists and objects")
+        raise DataError(f"{path}: {tree!r} below {above!r} is not a node: expected names, lists and objects")
 
 
-def _check_cycles(path: str, parent: Mapping[str, str], where: Mapping[str, str]) -> None:
+def _check_cycles(path: str, found: _Nodes) -> None:
+    """Raise DataError if a node is above itself."""
     fine: set[str] = set()
-    for start in parent:
-        walked: dict[str, None] = {}
-        node = start
-        while node in parent and node not in fine:
-            if node in walked:
-                cycle = [*list(walked)[list(walked).index(node) :], node]
-                raise DataError(f"{where[node]}: the taxonomy {path} goes in a circle: {' below '.join(cycle)}")
-            walked[node] = None
-            node = parent[node]
-        fine |= walked.keys()
+    for start in found.parents:
+        walked: dict[str, Iterator[str]] = {start: iter(found.parents[start])}  # the nodes from the start up
+        while walked:
+            node = next(reversed(walked))
+            above = next(walked[node], None)
+            if above is None:
+                fine.add(node)
+                walked.popitem()
+            elif above in walked:
+                way = list(walked)
+                cycle = [*way[way.index(above) :], above]
+                place = found.where[cycle[0], cycle[1]]
+                raise DataError(f"{place}: the taxonomy {path} goes in a circle: {' below '.join(cycle)}")
+            elif above in found.parents and above not in fine:
+                walked[above] = iter(found.parents[above])
 
 
-def _tree(parent: Mapping[str, str], class_nodes: list[str]) -> Taxonomy:
-    """Return the tree, root first: the only node without a parent, or ROOT if there are several or it is a class."""
-    nodes = dict.fromkeys([*parent.values(), *parent])
+def _taxonomy(parents: Mapping[str, list[str]], class_nodes: list[str]) -> Taxonomy:
+    """Return the taxonomy, root first: the only node without a parent, or ROOT if it is a class or there are several.
+
+    ROOT is no parent of a node that has another one.
+    """
+    above = {node: [name for name in names if name != ROOT] or [ROOT] for node, names in parents.items()}
+    nodes = dict.fromkeys([*(name for names in above.values() for name in names), *above])
     nodes.pop(ROOT, None)
-    tops = [name for name in nodes if parent.get(name, ROOT) == ROOT]
+    tops = [name for name in nodes if above.get(name, [ROOT]) == [ROOT]]
     root = ROOT
     if len(tops) == 1 and tops[0] not in class_nodes:
         root = tops[0]
         nodes.pop(root)
-    return tree_from_parents(root, {name: parent.get(name, ROOT) for name in nodes}, class_nodes)
+    first = {name: above.get(name, [ROOT])[0] for name in nodes}
+    more = [(name, other) for name in nodes for other in above.get(name, [ROOT])[1:]]
+    return tree_from_parents(root, first, class_nodes, more=more)
+
+
+def _with_numbers(taxonomy: Taxonomy, numbers: Mapping[str, Numbers]) -> Taxonomy:
+    """Return the taxonomy with the weights and costs that the file gives; others are 1 and 1/2."""
+    given = {name for own in numbers.values() for name in own}
+    weights = costs = None
+    if "weight" in given:
+        weights = np.array([numbers.get(name, {}).get("weight", 1.0) for name in taxonomy.node_names])
+    if given & {"load", "missed", "entered"}:
+        costs = np.empty((len(taxonomy.node_names), 2))
+        for place, name in enumerate(taxonomy.node_names):
+            own = numbers.get(name, {})
+            costs[place] = [own.get("load", 1.0) * own.get(cost, 0.5) for cost in ("missed", "entered")]
+    return replace(taxonomy, weights=weights, costs=costs)

@@ -63,7 +63,7 @@ def load_austen(*, source: str | None = None, singletons: bool = False) -> Datas
     titles: set[str] = set()
     for match, _ in files:
         if match[1] in titles:
-            raise RAW.error(f"{match[1]}.txt is there twice, in two folders", "remove one")
+            raise RAW.error(f"{match[1]}.txt is there twice, in two folders", "Remove one.")
         titles.add(match[1])
     novels = [words_of(content) for _, content in files]
     vocabulary, words = np.unique(list(itertools.chain(*novels)), return_inverse=True)

@@ -75,7 +75,7 @@ def _parsed(name: str, content: bytes) -> dict[str, Any]:
     try:
         parsed = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise RAW.error(f"{name} is not JSON ({error})", "get it again") from error
+        raise RAW.error(f"{name} is not JSON ({error})", "Download it again.") from error
     if not isinstance(parsed, dict):
         raise RAW.error(f"{name} holds a {type(parsed).__name__}, expected a mapping")
     return parsed

@@ -115,7 +115,7 @@ def _load(release: Release, source: str | None, task: int) -> Dataset:
     paths, parts = _read(release, source, task)
     labels, note = _labelled(release, parts, paths)
     if not labels:
-        raise release.raw.error(f"task {task} has no labelled part; it is made from {release.raw.needed}")
+        raise release.raw.error(f"task {task} has no labelled part. It is made from {release.raw.needed}")
     row_labels, row_parts = laid_end_to_end(labels)
     X = drop_unused_columns(stacked([parts[part] for part in labels], first_feature=1))
     nodes = set().union(*paths.values())
@@ -173,7 +173,7 @@ def _check_release(release: Release, n_classes: int) -> None:
         if other is not release and other.n_classes == n_classes:
             raise release.raw.error(
                 f"a tree of {n_classes:,} classes is that of the dataset {other.raw.dataset!r}",
-                f"`harness data import {other.raw.dataset} FILE...`",
+                f"Import it with `harness data import {other.raw.dataset} FILE...`.",
             )
 
 

@@ -155,7 +155,7 @@ def read_messages(source: str | None) -> list[Message]:
             messages.append(Message(part == "test", group, name, content.decode("latin-1")))
     places = {(message.tested, message.group, message.name) for message in messages}
     if len(places) < len(messages):
-        raise RAW.error("a message is there twice", "give the archive, its folders or the cache")
+        raise RAW.error("a message is there twice", "Give the archive, its folders or the cache.")
     return sorted(messages)
 
 

@@ -87,12 +87,12 @@ def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPat
             paths = read_paths(RAW, match.string, stream)
             continue
         if match[1] in read:
-            raise RAW.error(f"the {match[1]} part is there twice", "remove one file")
+            raise RAW.error(f"the {match[1]} part is there twice", "Remove one file.")
         if match[2] == "vw":
             stream = cast(IO[bytes], _FromVowpalWabbit(stream))  # noqa: PLW2901 (the same lines in another format)
         read[match[1]] = read_svmlight(stream, name=match.string)
     if not read:
-        raise RAW.error(f"there is a tree, but no page; it is made from {RAW.needed}")
+        raise RAW.error(f"there is a tree, but no page. It is made from {RAW.needed}")
     return read, paths
 
 

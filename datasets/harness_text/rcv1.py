@@ -130,7 +130,7 @@ def _read(source: str | None, part: str) -> tuple[dict[str, SparseText], Topics,
     if not parent:
         lacking.append("rcv1.topics.hier.orig")
     if lacking:
-        raise RAW.error(f"{', '.join(lacking)} not there (or empty); it is made from {RAW.needed}")
+        raise RAW.error(f"{', '.join(lacking)} missing or empty. It is made from {RAW.needed}")
     return vectors, topics, parent
 
 

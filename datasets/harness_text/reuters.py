@@ -173,7 +173,7 @@ def read_stories(name: str, text: str) -> Iterator[Story]:
             yield _story(text[start:end])
         except _Broken as reason:
             line = text.count("\n", 0, start) + 1
-            raise RAW.error(f"{name}, the document at line {line} {reason}", "get the file again") from None
+            raise RAW.error(f"{name}, the document at line {line} {reason}", "Download the file again.") from None
         start = following
 
 

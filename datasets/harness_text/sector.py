@@ -47,7 +47,7 @@ def load_sector(*, source: str | None = None) -> Dataset:
     for match, stream in RAW.open_each(source):
         part = "test" if match[1] or match[2] else "train"
         if part in read:
-            raise RAW.error(f"{match.string} and another file are both the {part} part", "remove one")
+            raise RAW.error(f"{match.string} and another file are both the {part} part", "Remove one.")
         read[part] = read_svmlight(stream, name=match.string)
         labels[part] = single_labels("sector", match.string, read[part])
     labels = {part: labels[part] for part in PUBLISHED if part in labels}  # in the order of the rows

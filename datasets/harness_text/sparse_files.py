@@ -41,7 +41,7 @@ def single_labels(dataset: str, file: str, read: SparseText) -> list[str]:
 
 
 def by_number(labels: Sequence[str]) -> list[str]:
-    """Return distinct labels in the order of their numbers; labels that are no numbers follow, by name."""
+    """Return distinct labels in the order of their numbers; labels that are not numbers follow, by name."""
     distinct = set(labels)
     numbers = set(filter(str.isdigit, distinct))
     return [*sorted(numbers, key=_value_and_name), *sorted(distinct - numbers)]

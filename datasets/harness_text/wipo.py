@@ -127,7 +127,7 @@ def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
     try:
         return ElementTree.parse(stream, parser).getroot()
     except ElementTree.ParseError as error:
-        raise RAW.error(f"{name} is not well-formed XML ({error})", "get it again") from error
+        raise RAW.error(f"{name} is not well-formed XML ({error})", "Download it again.") from error
 
 
 def _path(name: str, root: ElementTree.Element) -> ClassPath:

@@ -2,7 +2,8 @@
 
 The class of a synset is its first hypernym or, for an instance (a person, a place), the concept of which it is an
 instance. Classes with fewer than `min_class_size` glosses are dropped with their glosses. The tree contains the classes
-and all nodes above them, along first hypernyms, so many classes are inner nodes. Glosses are complete, including
+and all nodes above them, so many classes are inner nodes: a tree along first hypernyms, or with `hypernyms="all"` a
+lattice, since some synsets have several. Glosses are complete, including
 examples; tokens are lower-cased runs of at least two letters without scikit-learn's English stop words.
 
 Read from data.noun (the database of release 3.0), from a folder or archive with this file, or from the Debian package
@@ -17,10 +18,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import IO
+from typing import IO, Literal
 
-from harness import Dataset
+from harness import Dataset, Taxonomy
 from harness.sdk import Texts
+from harness.sdk.outcomes import tree_from_parents
 from harness.sdk.reading.raw import RawFiles, open_raw, tar_members
 from harness_text.classes import beside, counted_words, path_to, positions, tree_of_paths
 
@@ -43,12 +45,19 @@ class Synset:
 
     number: str
     word: str
-    above: str
-    """Number of the first hypernym; empty at the root."""
+    hypernyms: tuple[str, ...]
+    """Numbers of the hypernyms; empty at the root."""
     gloss: str
 
+    @property
+    def above(self) -> str:
+        """Number of the first hypernym; empty at the root."""
+        return self.hypernyms[0] if self.hypernyms else ""
 
-def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Dataset:
+
+def load_wordnet(
+    *, source: str | None = None, min_class_size: int = 10, hypernyms: Literal["first", "all"] = "first"
+) -> Dataset:
     """Load the glosses.
 
     Parameters
@@ -57,6 +66,8 @@ def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Data
         File, folder, archive or Debian package. None uses imported or downloaded files.
     min_class_size : int, default=10
         Minimum number of glosses of a class.
+    hypernyms : {"first", "all"}, default="first"
+        Parents of a node of the taxonomy: its first hypernym, or all.
 
     Returns
     -------
@@ -74,15 +85,13 @@ def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Data
     names = {number: f"{synset.word}.{number}" for number, synset in synsets.items()}
     classes = sorted(set(row_classes), key=names.__getitem__)
     root, parent = _rooted(synsets.values())
-    paths = []
-    for number in classes:
-        path = path_to(number, parent, root="", dataset="wordnet", file="data.noun")
-        paths.append(tuple(map(names.__getitem__, path[1:])))
     return Dataset(
         X=None,
         y=positions(row_classes, classes),
         class_names=tuple(map(names.__getitem__, classes)),
-        taxonomy=tree_of_paths(names[root], paths),
+        taxonomy=_tree(classes, root, parent, names)
+        if hypernyms == "first"
+        else _lattice(classes, synsets, names, root),
         found=f"{len(chosen):,} glosses of {beside(len(synsets), PUBLISHED)} synsets, {len(classes):,} classes with "
         f"at least {min_class_size}",
         texts=Texts.of(synset.gloss for synset in chosen),
@@ -90,10 +99,33 @@ def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Data
     )
 
 
+def _tree(classes: list[str], root: str, parent: Mapping[str, str], names: Mapping[str, str]) -> Taxonomy:
+    """Return the nodes above the classes along first hypernyms."""
+    paths = []
+    for number in classes:
+        path = path_to(number, parent, root="", dataset="wordnet", file="data.noun")
+        paths.append(tuple(map(names.__getitem__, path[1:])))
+    return tree_of_paths(names[root], paths)
+
+
+def _lattice(classes: list[str], synsets: Mapping[str, Synset], names: Mapping[str, str], root: str) -> Taxonomy:
+    """Return the nodes above the classes along all hypernyms."""
+    above: dict[str, tuple[str, ...]] = {}
+    waiting = list(reversed(classes))
+    while waiting:
+        number = waiting.pop()
+        if number not in above and number != root:
+            above[number] = tuple(dict.fromkeys(synsets[number].hypernyms))
+            waiting += above[number]
+    first = {names[number]: names[hypernyms[0]] for number, hypernyms in above.items()}
+    more = [(names[number], names[other]) for number, hypernyms in above.items() for other in hypernyms[1:]]
+    return tree_from_parents(names[root], first, [names[number] for number in classes], more=more)
+
+
 def _in_large_classes(synsets: Mapping[str, Synset], least: int) -> list[Synset]:
     """Return the synsets whose first hypernym is that of at least `least` synsets."""
     size = Counter(synset.above for synset in synsets.values() if synset.above)
-    missing = sorted(size.keys() - synsets.keys())
+    missing = sorted({above for synset in synsets.values() for above in synset.hypernyms} - synsets.keys())
     if missing:
         raise RAW.error(f"data.noun has no synset {missing[0]}, which it names as a hypernym")
     return [synset for synset in synsets.values() if synset.above and size[synset.above] >= least]
@@ -133,7 +165,7 @@ def _of_package(name: str, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]
                 try:
                     yield from tar_members(unpacked, name)
                 except tarfile.TarError as error:
-                    raise RAW.error(f"{name}, {member} is no tar archive ({error})") from error
+                    raise RAW.error(f"{name}, {member} is not a tar archive ({error})") from error
 
 
 def _ar_members(name: str, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
@@ -144,7 +176,7 @@ def _ar_members(name: str, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
         is_header = size.isdigit() and header[58:] == b"`\n"
         content = stream.read(int(size)) if is_header else b""
         if not is_header or len(content) < int(size):
-            raise RAW.error(f"{name} is torn at its member {member!r}", "get it again")
+            raise RAW.error(f"{name} is truncated at its member {member!r}", "Download it again.")
         stream.read(int(size) % 2)
         yield member, content
 
@@ -171,9 +203,8 @@ def _synset(line: str) -> Synset:
     pointers = fields[after_words + 1 :]
     if not bar or fields[2] != "n" or not fields[0].isdigit() or len(pointers) != 4 * n_pointers:
         raise ValueError
-    above = ""
+    hypernyms = []
     for symbol, target in zip(pointers[::4], pointers[1::4], strict=True):
         if symbol in _HYPERNYMS:
-            above = target
-            break
-    return Synset(number=fields[0], word=fields[4], above=above, gloss=gloss.strip())
+            hypernyms.append(target)
+    return Synset(number=fields[0], word=fields[4], hypernyms=tuple(hypernyms), gloss=gloss.strip())

@@ -74,6 +74,6 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             citation="J. Deng, W. Dong, R. Socher, L.-J. Li, K. Li, L. Fei-Fei: ImageNet: a large-scale hierarchical "
             "image database, CVPR 2009",
             obtain="files in LIBSVM form (`class feature:value ...`), packed or not, whose names begin with train or "
-            "test; made from ImageNet's pictures with a network of your choice, as nobody passes such features on",
+            "test; made from ImageNet's pictures with a network of your choice: such features are not distributed",
         ),
     ]

@@ -264,7 +264,7 @@ def check_takes_labels_of_any_kind(subject: Subject) -> None:
         learner = subject.fitted(problem.labelled(names[problem.y]))
         require(np.array_equal(learner.classes_, names), f"classes_ is {learner.classes_!r}, expected {names!r}")
         accuracy = float((np.asarray(learner.predict(problem.X)) == names[problem.y]).mean())
-        require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} with class names such as {names[0]!r}")
+        require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} with class names such as {names.tolist()[0]!r}")
 
 
 def check_can_be_cloned(subject: Subject) -> None:

@@ -131,7 +131,10 @@ def show_profile(profile: DataProfile) -> None:
     quantiles = [f"{share:.0%} {length:,.0f}" for share, length in profile.lengths]
     _print_fact("length", f"{profile.length_unit} a row, quantiles: {', '.join(quantiles)}")
     if profile.taxonomy_nodes is not None:
-        _print_fact("taxonomy", f"{profile.taxonomy_nodes:,} nodes, depth {profile.taxonomy_depth}")
+        several = (
+            f", {counted(profile.several_parents, 'node')} with several parents" if profile.several_parents else ""
+        )
+        _print_fact("taxonomy", f"{profile.taxonomy_nodes:,} nodes, depth {profile.taxonomy_depth}{several}")
 
 
 def _show_repeats(repeats: Repeats, rows: int) -> None:

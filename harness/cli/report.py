@@ -15,7 +15,7 @@ from harness.report.figures.kinds import FIGURE_KINDS
 from harness.report.tables.render import FORMATS
 from harness.report.tables.select import EXAMPLES
 from harness.report.tables.table import ROW_HEADINGS
-from harness.results.results import find_folders, make_page, read_results
+from harness.results.results import find_folders, read_results
 from harness.stats import SPREADS, TEST_NAMES, TESTS
 from harness.syntax.expression import split_list
 
@@ -220,6 +220,8 @@ def page(
     The page has verdicts, a table to sort and filter, figures and failures. It is one file and needs no network.
     A folder of results folders counts as all of them.
     """
+    from harness.results.pages import make_page  # noqa: PLC0415 (the other commands need no page)
+
     folders = find_folders(results)
     together = [[folder] for folder in folders] if apart else [folders]
     several = [read_results(members, session) for members in together]

@@ -215,10 +215,17 @@ def reproduce(
     if name is None:
         raise SpecError("no experiment named", next_step="`harness reproduce --list` lists them.")
     from harness.executors.local import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
-    from harness.runner.reproduce import default_out, read_paper, reopen_paper, reproduce_paper  # noqa: PLC0415
+    from harness.runner.reproduce import (  # noqa: PLC0415 (the same)
+        default_out,
+        holds_quick_version,
+        read_paper,
+        reopen_paper,
+        reproduce_paper,
+    )
 
     given = given_options(flags, Experiment)
     if redraw:
+        quick = quick or (bool(flags["out"]) and holds_quick_version(name, flags["out"], session.catalog))
         paper = read_paper(name, session.catalog, quick=quick, given=given)
         return show_reproduction(reopen_paper(paper, flags["out"] or default_out(paper), session))
     executor = start_executor(TRIALS)
@@ -271,8 +278,11 @@ def show_reproduction(done: Reproduction) -> int:
     if done.published is not None:
         click.echo()
         show_grid(done.published)
+    by_reason: dict[str, list[str]] = {}
     for dataset, reason in done.absent.items():
-        print_note(f"no results on {dataset}: {reason}")
+        by_reason.setdefault(reason, []).append(dataset)
+    for reason, names in by_reason.items():
+        print_note(f"no results on {', '.join(names)}: {reason}")
     if done.paper.left_out:
         print_note(f"quick version: {done.paper.left_out}.")
     from harness.runner.reproduce import keep_reproduction  # noqa: PLC0415 (--help needs none of it)

@@ -280,7 +280,7 @@ def read_description(content: object) -> WorkerDescription:
     Raises
     ------
     ValueError
-        If the content is no valid description.
+        If the content is not a valid description.
     """
     if not isinstance(content, bytes):
         raise ValueError(f"expected bytes, got {type(content).__name__}")

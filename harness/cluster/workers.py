@@ -226,7 +226,7 @@ class WorkerRegistry:
             self._transfers.send(description.home, address, lacking)
             description = self._request_description(address)
         if description.lacking:
-            raise _Unusable(f"it does not keep what it is sent: {', '.join(description.lacking)}")
+            raise _Unusable(f"it did not store the artifacts that it received: {', '.join(description.lacking)}")
         return description
 
     def _request_description(self, address: str) -> WorkerDescription:

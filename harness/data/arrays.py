@@ -23,6 +23,7 @@ from harness.files.home import data_home, not_writable, parsed_root, raw_folder,
 from harness.host.catalog import Entry
 from harness.host.contract import Dataset, DatasetSpec, TableLayout, Taxonomy
 from harness.host.introspection import import_target
+from harness.host.taxonomy import OPTIONAL
 from harness.sdk.texts import Texts
 from harness.syntax.expression import Params
 
@@ -182,7 +183,7 @@ def move_form(made: Path, folder: Path) -> None:
     except OSError as error:
         raise not_writable(error) from error
     if not is_moved and not (folder / HEADER).exists():
-        raise DataError(f"{folder} is in the way: remove it")
+        raise DataError(f"{folder} is in the way. Remove it.")
 
 
 def fingerprint_of(data: Dataset) -> str:
@@ -216,6 +217,10 @@ def _row_arrays(data: Dataset) -> dict[str, Any]:
         arrays |= {"texts_content": texts.content, "texts_bounds": texts.bounds}
     if data.taxonomy is not None:
         arrays |= {"parent": data.taxonomy.parent, "class_node": data.taxonomy.class_node}
+        for name in OPTIONAL:
+            values = getattr(data.taxonomy, name)
+            if values is not None:  # a tree keeps the fingerprint of releases that knew only trees
+                arrays[f"node_{name}"] = values
     for name, (train, test) in data.splits.items():
         arrays[f"train_{name}"] = np.asarray(train, np.int64)
         arrays[f"test_{name}"] = np.asarray(test, np.int64)
@@ -290,7 +295,7 @@ def read_header(folder: Path) -> Header | None:
         return None
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{folder} is damaged ({reason}): remove it, and the dataset is parsed again") from error
+        raise DataError(f"{folder} is damaged ({reason}). Remove it, and the dataset is parsed again.") from error
 
 
 def _table_layout(content: Mapping[str, Any]) -> TableLayout | None:
@@ -326,7 +331,9 @@ def open_rows(folder: Path) -> StoredRows:
     header = json.loads((folder / HEADER).read_text())
     taxonomy = None
     if header["taxonomy_depth"] is not None:
-        taxonomy = Taxonomy(_array(folder, "parent"), _array(folder, "class_node"), tuple(header["node_names"]))
+        stored = {name: _array(folder, f"node_{name}") for name in OPTIONAL if (folder / f"node_{name}.npy").exists()}
+        names = tuple(header["node_names"])
+        taxonomy = Taxonomy(_array(folder, "parent"), _array(folder, "class_node"), names, **stored)
     X = None if header["features"] is None else _matrix(folder, "X", header["rows"], header["features"])
     texts = None
     if header["text_bytes"] is not None:
@@ -374,12 +381,12 @@ def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
         if not file.urls:
             addresses.append(f"  {file.name}")
     command = f"harness data import {spec.name} FILE..."
-    next_step = f"`{command}` takes files that you have"
+    next_step = f"`{command}` reads files that you have."
     if can_be_fetched(spec):
         command = f"harness data fetch {spec.name}"
-        next_step = f"`{command}` downloads them, {next_step}"
+        next_step = f"`{command}` downloads them; {next_step}"
     return MissingData(
-        f"{trouble}: it is made from {spec.obtain or 'these files:'}",
+        f"{trouble}. It is made from {spec.obtain or 'these files:'}",
         culprit=f"dataset {spec.name!r}",
         next_step=next_step,
         command=command,

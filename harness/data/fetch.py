@@ -26,7 +26,7 @@ from typing import Any
 from harness.data.arrays import Header, can_be_fetched, differences, missing_data, move_form, parsed_folder
 from harness.data.inventory import sweep
 from harness.data.load import parse_in_process
-from harness.errors import DataError
+from harness.errors import DataError, MissingData
 from harness.executors.base import Executor
 from harness.files import home
 from harness.files.atomic import hash_file, lock, move_file, publish_folder
@@ -42,6 +42,8 @@ CHUNK_BYTES = 2**16
 """Size of the chunks in which a download is written; a lost connection loses at most one."""
 _TRY_AGAIN = (408, 425, 429)
 """Status codes below 500 after which another attempt may succeed."""
+_CONNECTION = re.compile(r"^\w+\(host=.*?\): ")
+"""The description of a connection before the reason of an error."""
 _RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
 _FICLONE = 0x40049409
 """The ioctl of Linux that copies a file by sharing its blocks, on file systems that support it."""
@@ -159,9 +161,15 @@ def _download_all(
             done = download(file, folder, patience=patience, watcher=watcher)
             files.append(Incoming(done.path, file.name, done.url))
     except DataError as error:
-        raise missing_data(
-            spec,
-            f"{error.trouble}\nPartial files are kept in {folder}; the same command resumes. Or get the files by hand",
+        raise MissingData(
+            error.trouble,
+            culprit=f"dataset {spec.name!r}",
+            next_step=(
+                f"Check the network and repeat the command: partial files in {folder} are resumed. Or get the files "
+                f"elsewhere (`harness data info {spec.name}` lists their addresses) and run "
+                f"`harness data import {spec.name} FILE...`."
+            ),
+            command=f"harness data fetch {spec.name}",
         ) from error
     return files
 
@@ -187,7 +195,7 @@ def _fetching_alone(dataset: str, folder: Path) -> Iterator[None]:
             folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(lock(folder / ".lock", wait=False))
         except BlockingIOError:
-            raise DataError(f"dataset {dataset!r} is being fetched by another process: wait for it") from None
+            raise DataError(f"dataset {dataset!r} is being fetched by another process. Wait for it.") from None
         except OSError as error:
             raise home.not_writable(error) from error
         yield
@@ -302,7 +310,7 @@ def gather(paths: Sequence[Path]) -> list[Incoming]:
     for path in paths:
         for file in _files_at(path):
             if file.name in found:
-                raise DataError(f"two of the files are called {file.name!r}: rename one, or lay them in one folder")
+                raise DataError(f"two of the files are called {file.name!r}. Rename one, or lay them in one folder.")
             found[file.name] = file
     if not found:
         raise DataError(f"{paths[0]} holds no files")
@@ -315,7 +323,7 @@ def _files_at(path: Path) -> Iterator[Incoming]:
     elif path.is_dir():
         yield from _files_below(path)
     else:
-        raise DataError(f"{path} is neither a file nor a folder: name files that are there")
+        raise DataError(f"{path} is neither a file nor a folder. Name files that are there.")
 
 
 def _files_below(folder: Path) -> Iterator[Incoming]:
@@ -360,7 +368,7 @@ def download(
     complete.parent.mkdir(parents=True, exist_ok=True)
     if complete.exists() and file.sha256 in (None, hash_file(complete)):
         return Download(complete, _read_note(note).get("url", "downloaded earlier"))
-    troubles = []
+    troubles: list[str] = []
     half_from = _read_note(note).get("url", "")
     urls = list(file.urls)
     if half_from in urls:  # first try the address of the partial file, which can be resumed
@@ -370,15 +378,20 @@ def download(
         try:
             _download_from(url, file, folder, patience, watcher)
             move_file(folder / f"{file.name}.part", complete)
+            for trouble in troubles:  # else they are in the error
+                watcher.on_trouble(trouble)
             return Download(complete, url)
         except (_Broken, _Hopeless) as error:
             troubles.append(f"{url}: {error}")
-            watcher.on_trouble(troubles[-1])
     raise DataError("\n  ".join([f"{file.name} could not be downloaded:", *troubles]))
 
 
 class _Broken(Exception):
     """An attempt failed; another one may succeed."""
+
+
+class _Unreachable(_Broken):
+    """No connection: nothing was received."""
 
 
 class _Misfit(_Broken):
@@ -402,7 +415,8 @@ def _download_from(url: str, file: RawFile, folder: Path, patience: Patience, wa
                 raise
             if isinstance(error, _Misfit):
                 part.unlink(missing_ok=True)
-            watcher.on_trouble(f"{url}: {error}; retrying")
+            if not isinstance(error, _Unreachable):  # without a network every attempt would report the same
+                watcher.on_trouble(f"{url}: {error}; retrying")
             time.sleep(patience.pause_seconds * 2 ** (attempt - 1))
 
 
@@ -443,6 +457,8 @@ def _receive(url: str, file: RawFile, part: Path, note: Path, patience: Patience
         raise _Broken(f"it was silent for {patience.silence_seconds:g} s") from error
     except (ValueError, requests.TooManyRedirects) as error:  # requests raises ValueError for an invalid address
         raise _Hopeless(str(error)) from error
+    except requests.ConnectionError as error:
+        raise _Unreachable(_reason(error)) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise _Broken(_reason(error)) from error
 
@@ -503,7 +519,7 @@ def _reason(error: Exception) -> str:
     for inner in [getattr(error, "reason", None), *error.args]:
         if isinstance(inner, Exception):
             return _reason(inner)
-    return str(error) or type(error).__name__
+    return _CONNECTION.sub("", str(error)) or type(error).__name__
 
 
 def _read_note(note: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ from harness.files import home
 from harness.files.atomic import hash_file, size_of
 from harness.files.home import is_home_in_use, remove
 from harness.host.catalog import Entry
-from harness.host.contract import Dataset, DatasetSpec, Labels
+from harness.host.contract import Dataset, DatasetSpec, Labels, Taxonomy
 from harness.host.introspection import parameters_of
 from harness.sdk.texts import Texts
 
@@ -308,6 +308,8 @@ class DataProfile:
     """Facts about repeated texts; None if the rows are numbers."""
     taxonomy_nodes: int | None
     taxonomy_depth: int | None
+    several_parents: int | None
+    """Number of nodes of the taxonomy that have several parents."""
 
 
 def profile_of(data: Dataset) -> DataProfile:
@@ -332,7 +334,13 @@ def profile_of(data: Dataset) -> DataProfile:
         repeats=None if texts is None else _repeats(texts.codes(), data.y),
         taxonomy_nodes=None if tree is None else len(tree.parent),
         taxonomy_depth=None if tree is None else tree.depth,
+        several_parents=None if tree is None else _with_several_parents(tree),
     )
+
+
+def _with_several_parents(taxonomy: Taxonomy) -> int:
+    pairs = taxonomy.more_parents
+    return 0 if pairs is None else len(np.unique(pairs[:, 0]))
 
 
 def class_sizes(data: Dataset) -> Numbers:

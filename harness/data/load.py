@@ -247,14 +247,15 @@ def checked_taxonomy(taxonomy: Taxonomy, classes: int) -> Taxonomy:
     Parameters
     ----------
     taxonomy : Taxonomy
-        The tree as a loader returned it.
+        The taxonomy as a loader returned it.
     classes : int
         Number of classes, each of which needs a node.
 
     Raises
     ------
     DataError
-        If it is not a tree with one root, if a class has no node, or if the number of names is wrong.
+        If it has not one root or has a cycle, if a class has no node, or if names, weights or costs do not fit the
+        nodes.
     """
     parent, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)
     if parent.ndim != 1 or class_node.ndim != 1:
@@ -274,7 +275,45 @@ def checked_taxonomy(taxonomy: Taxonomy, classes: int) -> Taxonomy:
     if (above >= 0).any():
         lost = np.flatnonzero(above >= 0)[0]
         raise DataError(f"its taxonomy has a cycle: node {lost} never reaches the root")
-    return Taxonomy(parent.astype(np.int64), class_node.astype(np.int64), tuple(map(str, taxonomy.node_names)))
+    checked = Taxonomy(
+        parent.astype(np.int64),
+        class_node.astype(np.int64),
+        tuple(map(str, taxonomy.node_names)),
+        _checked_parents(taxonomy, parent),
+        _checked_numbers(taxonomy.weights, (nodes,), "a weight"),
+        _checked_numbers(taxonomy.costs, (nodes, 2), "two costs"),
+    )
+    if not checked.is_tree:
+        try:
+            checked.levels()
+        except ValueError as error:
+            raise DataError(f"its taxonomy has a cycle: {error}") from error
+    return checked
+
+
+def _checked_parents(taxonomy: Taxonomy, parent: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return further parents as int64, or None without any; DataError unless each is new and not of the root."""
+    if taxonomy.more_parents is None or not len(taxonomy.more_parents):
+        return None
+    pairs = np.asarray(taxonomy.more_parents)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise DataError("its taxonomy must have further parents as pairs of a node and its parent, in whole numbers")
+    if (pairs < 0).any() or (pairs >= len(parent)).any():
+        raise DataError(f"its taxonomy must have further parents and their nodes within 0..{len(parent) - 1}")
+    every = np.concatenate([np.column_stack([np.arange(len(parent)), parent]), pairs])
+    if (parent[pairs[:, 0]] < 0).any() or len(np.unique(every, axis=0)) < len(every):
+        raise DataError("its taxonomy must not repeat a parent of a node, and its root has none")
+    return pairs.astype(np.int64)
+
+
+def _checked_numbers(values: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64] | None:
+    """Return weights or costs as float64; DataError unless they have this shape and none is negative."""
+    if values is None:
+        return None
+    numbers = np.asarray(values)
+    if numbers.shape != shape or numbers.dtype.kind not in "iuf" or not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise DataError(f"its taxonomy must have {what} for each of its {shape[0]} nodes, none of them negative")
+    return numbers.astype(np.float64)
 
 
 def checked_columns(columns: Mapping[str, Any], rows: int) -> dict[str, NDArray[np.int64]]:

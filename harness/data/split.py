@@ -33,7 +33,7 @@ from harness.syntax.split import ONE_LABEL, TUNING, Split
 Positions = NDArray[np.int64]
 
 RESERVING_SEED = 2**31
-"""Beyond the seeds of trials, so that the reserved rows are no test part of any trial."""
+"""Beyond the seeds of trials, so the reserved rows are in no test part of any trial."""
 KEPT_SPLITS = 4
 """Number of splits that the host caches in memory, because the trials of several learners share a split."""
 
@@ -116,7 +116,7 @@ def draw_split(
     if split.by_column:
         assert values is not None
         order = shuffled(rows, seed)
-        tests = _whole_values(split, values, seed)[order]
+        tests = _complete_groups(split, values, seed)[order]
     elif split.folds:
         order = shuffled(rows, seed // split.folds)
         dealt = np.arange(rows)
@@ -138,7 +138,7 @@ def _reserved(split: Split, rows: int) -> Positions:
     return shuffled(rows, RESERVING_SEED)[: round(split.reserve * rows)]
 
 
-def _whole_values(split: Split, values: Positions, seed: int) -> NDArray[np.bool_]:
+def _complete_groups(split: Split, values: Positions, seed: int) -> NDArray[np.bool_]:
     """Return a mask of the test rows, in which rows with equal values are never separated.
 
     The number of test rows is as near to the share as possible, but neither part is empty. For groups, the seed draws
@@ -146,7 +146,7 @@ def _whole_values(split: Split, values: Positions, seed: int) -> NDArray[np.bool
     """
     distinct, value, sizes = np.unique(values, return_inverse=True, return_counts=True)
     if len(distinct) < 2:
-        raise DataError(f"split '{split}': all rows share one value, and go to one part: choose another column")
+        raise DataError(f"split '{split}': all rows share one value, and go to one part. Choose another column.")
     order = shuffled(len(distinct), seed) if split.kind == "grouped" else np.arange(len(distinct))[::-1]
     totals = np.cumsum(sizes[order])
     nearest = int(np.abs(totals - split.share * len(values)).argmin()) + 1

@@ -155,7 +155,7 @@ def read_file(path: Path) -> RawTable:
         If the file is missing, unreadable or no valid TOML.
     """
     if os.path.exists(path) and not path.is_file():  # reading a pipe may block forever
-        raise SpecError(f"{path}: cannot be read: it is no file, but a directory, a pipe or a device")
+        raise SpecError(f"{path}: cannot be read: it is not a file, but a directory, a pipe or a device")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -366,7 +366,7 @@ def _lost_datasets(full: Experiment, kept: set[str]) -> list[str]:
         if len(missing) == len(members):
             lost.append(name)
         elif len(missing) > 3:
-            lost.append(f"{len(missing)} of {len(members)} of {name}")
+            lost.append(f"{len(missing)} of {len(members)} datasets {name}")
         else:
             lost.append("; ".join(missing))
     return lost

@@ -131,7 +131,7 @@ def given_options(given: Mapping[str, Any], model: type[BaseModel]) -> dict[str,
 
 
 def check_arguments(function: str, given: Iterable[str], *models: type[BaseModel]) -> None:
-    """Raise TypeError for an argument that is no option. If it has been renamed, the message has the present name.
+    """Raise TypeError for an argument that is not an option. If it has been renamed, the message has the present name.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def _check_complete(learner: ResolvedLearner, params: Params) -> None:
         if default is REQUIRED and name not in params:
             raise SpecError(f"learner {label!r} needs a value for {name!r}: --set {spec.name}.{name}=VALUE")
     if spec.wraps and params.get(spec.wraps) is None:
-        raise SpecError(f"learner {label!r} wraps another learner: name it, as in {spec.name}(NAME)")
+        raise SpecError(f"learner {label!r} wraps another learner. Name it, as in {spec.name}(NAME).")
 
 
 def identity_of(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
@@ -287,11 +287,11 @@ def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) ->
         return _draw(label, ranges, tuning.candidates or 0, random.Random(seed))
     for name, values in ranges.items():
         if not isinstance(values, list):
-            raise SpecError(f"tune: {label}.{name} is a range, which only search = 'random' can draw from: list values")
+            raise SpecError(f"tune: {label}.{name} is a range, which needs search = 'random'. Or list values.")
     total = math.prod(map(len, ranges.values()))
     if total > MOST_CANDIDATES:
         raise SpecError(
-            f"tune: {label} has {total:,} combinations, more than {MOST_CANDIDATES:,}: use search = 'random'"
+            f"tune: {label} has {total:,} combinations, more than {MOST_CANDIDATES:,}. Use search = 'random'."
         )
     return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*ranges.values())]
 
@@ -380,7 +380,7 @@ def plan(resolved: Resolved, headers: Mapping[str, Header], settle: Callable[[Pa
 def work_of(header: Header) -> int:
     """Return the values in the rows of a dataset, or the bytes of its texts, times classes.
 
-    The number of rows is no measure: a thousand titles are less than a hundred pages.
+    The number of rows is not a measure: a thousand titles are less than a hundred pages.
     """
     content = header.text_bytes if header.nonzeros is None else header.nonzeros
     return (content or 0) * header.classes

@@ -66,7 +66,7 @@ def describe_data(data: Any, *, text: str | None = None, label: str | None = Non
     if hasattr(data, "columns"):
         return [_keep_frame(data, text, label)]
     raise DataError(
-        f"{type(data).__name__} is no data: expected a name, a file, (X, y), (texts, labels) or a data frame with "
+        f"{type(data).__name__} is not data: expected a name, a file, (X, y), (texts, labels) or a data frame with "
         "text= and label="
     )
 
@@ -206,7 +206,7 @@ def describe_learners(learners: Any, catalog: Catalog) -> str | list[str]:
         return [str(replace(expression, label=str(label))) for label, expression in labelled]
     several = learners if isinstance(learners, list | tuple) else [learners]
     described = []
-    for learner in several:  # a text may also name a group, which is no expression
+    for learner in several:  # a text may also name a group, which is not an expression
         described.append(learner if isinstance(learner, str) else str(describe_learner(learner, catalog)))
     return described
 
@@ -231,13 +231,13 @@ def describe_estimator(estimator: Any, catalog: Catalog) -> Expression:
     Raises
     ------
     SpecError
-        If the object is no estimator, a fresh process cannot import its class, or a parameter cannot be written as
+        If the object is not an estimator, a fresh process cannot import its class, or a parameter cannot be written as
         text.
     """
     if isinstance(estimator, type):
-        raise SpecError(f"{estimator.__name__} is a class: give an estimator, {estimator.__name__}()")
+        raise SpecError(f"{estimator.__name__} is a class. Give an estimator, {estimator.__name__}().")
     if not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
-        raise SpecError(f"{estimator!r} is no learner: expected a name, or an estimator with get_params and fit")
+        raise SpecError(f"{estimator!r} is not a learner: expected a name, or an estimator with get_params and fit")
     kind = type(estimator)
     target = find_target(kind)
     homes = {target, f"{kind.__module__}:{kind.__qualname__}"}  # a plugin may use the public or the private module

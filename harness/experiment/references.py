@@ -117,7 +117,7 @@ def spread_grid(ref: DatasetRef) -> Iterator[DatasetRef]:
         return
     points = math.prod(map(len, grid.values()))
     if points > MOST_POINTS:
-        raise SpecError(f"dataset '{ref.label}': a grid of {points:,} datasets, more than {MOST_POINTS:,}: list fewer")
+        raise SpecError(f"dataset '{ref.label}': a grid of {points:,} datasets, more than {MOST_POINTS:,}. List fewer.")
     named_by_itself = ref.label.text == name_of(ref.source, ref.params, ref.wrapped)
     for combination in itertools.product(*grid.values()):
         chosen = dict(zip(grid, combination, strict=True))
@@ -414,7 +414,7 @@ def learner_refs(experiment: Experiment, groups: DatasetGroups) -> tuple[Learner
     labels = [label_of(table) for table in experiment.learners]
     twice = first_repeated(labels)
     if twice is not None:
-        raise SpecError(f"two learners are labelled {twice!r}: give one another label (label=...)")
+        raise SpecError(f"two learners are labelled {twice!r}. Give one another label (label=...).")
     members = _members(groups)
     settings = _Settings(experiment.set, labels, members)
     chosen = []

@@ -214,7 +214,7 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     learners = [resolve_learner(ref, catalog) for ref in learner_refs(experiment, groups)]
     datasets = [resolve_dataset(ref, catalog) for ref in kept_datasets(groups, experiment.leave_out)]
     # Cheap metrics are always computed. Tables can then show them later without another run. A metric of another plugin
-    # costs a process for each trial, so it is computed only if somebody sees its value.
+    # costs a process for each trial, so it is computed only if a table shows it.
     metrics = []
     for entry in catalog.unique_metrics():
         if entry.spec.always and (entry.spec.shown or not is_foreign(entry)):
@@ -322,7 +322,7 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
         raise SpecError(f"tune: {ref.label}.{wraps} cannot be tuned: compare the learners side by side")
     twice = sorted(ref.tune.keys() & ref.params.keys())
     if twice:
-        raise SpecError(f"{ref.label}.{twice[0]} is set and tuned: leave out one of the two")
+        raise SpecError(f"{ref.label}.{twice[0]} is set and tuned. Leave out one of the two.")
     known: dict[str, ResolvedLearner] = {}
     for params in (ref.params, *ref.by_dataset.values()):
         check_params(culprit, params, defaults)

@@ -539,5 +539,5 @@ def kept_datasets(groups: DatasetGroups, left_out: tuple[str, ...]) -> tuple[Dat
         raise SpecError("leave_out leaves no dataset")
     twice = first_repeated(ref.label.text for ref in kept)
     if twice is not None:
-        raise SpecError(f"dataset {twice!r} is listed twice in datasets: give one a label, as in other=NAME")
+        raise SpecError(f"dataset {twice!r} is listed twice in datasets. Give one a label, as in other=NAME.")
     return tuple(kept)

@@ -62,7 +62,7 @@ def data_home() -> Path:
 def not_writable(error: OSError) -> DataError:
     """Return the error for a data home that cannot be written."""
     return DataError(
-        f"cannot write the data home {data_home()} ({error}): choose another one with --data-home or {HOME_VARIABLE}"
+        f"cannot write the data home {data_home()} ({error}). Choose another one with --data-home or {HOME_VARIABLE}."
     )
 
 

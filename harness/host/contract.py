@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_chec
 
 import pluggy
 
+from harness.host.taxonomy import Taxonomy as Taxonomy  # noqa: PLC0414 (a part of the contract)
 from harness.syntax.expression import Params
 from harness.syntax.values import Fields
 
@@ -315,34 +316,6 @@ class ExperimentSpec:
 
 
 # -- data, which loaders return and metrics receive -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Taxonomy:
-    """A tree whose nodes include the classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Taxonomy(parent=np.array([-1, 0, 0, 2]), class_node=np.array([1, 3])).depth
-    2
-    """
-
-    parent: NDArray[np.int64]
-    """Position of the parent of each node; -1 for the root."""
-    class_node: NDArray[np.int64]
-    """Position of the node of each class, which may be an inner node."""
-    node_names: tuple[str, ...] = ()
-    """Name of each node; empty if the nodes have no names."""
-
-    @property
-    def depth(self) -> int:
-        """The number of edges from the root to the deepest node."""
-        deepest, above = 0, self.parent[self.parent >= 0]
-        while above.size:
-            deepest, above = deepest + 1, self.parent[above]
-            above = above[above >= 0]
-        return deepest
 
 
 @dataclass(frozen=True)

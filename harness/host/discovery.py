@@ -250,7 +250,7 @@ def _import_from(path: Path) -> object:
     module = importlib.import_module(path.stem)
     found = getattr(module, "__file__", None)
     if not found or not os.path.samefile(found, path / "__init__.py" if path.is_dir() else path):
-        raise HarnessError(f"another module is called {path.stem!r} ({found or 'built in'}): rename this one")
+        raise HarnessError(f"another module is called {path.stem!r} ({found or 'built in'}). Rename this one.")
     return module
 
 
@@ -286,7 +286,7 @@ def _load(candidate: _Candidate) -> object:
 
 
 def _check_contract(declared: object, origin: Origin) -> None:
-    """Raise HarnessError if the declared contract has a newer major version than ours, or is no version."""
+    """Raise HarnessError if the declared contract has a newer major version than ours, or is not a version."""
     if not isinstance(declared, str) or not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", declared):
         raise HarnessError(
             f"{DECLARATION} is {declared!r}, expected a version",

@@ -132,7 +132,7 @@ def _labels(model: Model, texts: Sequence[str], threshold: float, top: int) -> A
 
 
 def _rounded(numbers: NDArray[np.float64]) -> list[Any]:
-    rounded: list[Any] = np.round(numbers, DIGITS).tolist()
+    rounded: list[Any] = (np.round(numbers, DIGITS) + 0.0).tolist()  # -0.0 becomes 0.0
     return rounded
 
 

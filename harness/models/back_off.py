@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from harness.host.contract import Labels, Taxonomy
-from harness.sdk.outcomes import class_paths, nodes_at_level
+from harness.sdk.outcomes import class_ancestors, nodes_by_level
 from harness.stats.calibration import Calibrated, Calibrator, calibrate, sharpen
 from harness.trials.predict import KEPT_SCORES, rank_with_scores
 
@@ -77,17 +77,12 @@ class BackOff:
 
     @cached_property
     def _levels(self) -> list[Nodes]:
-        return level_nodes(self.taxonomy)
+        return nodes_by_level(self.taxonomy)
 
     @cached_property
     def _depths(self) -> NDArray[np.int64]:
         """The depth of every node."""
-        parent = np.asarray(self.taxonomy.parent)
-        depths, above = np.zeros(len(parent), np.int64), parent
-        while (inside := above >= 0).any():
-            depths += inside
-            above = np.where(inside, parent[above], -1)
-        return depths
+        return self.taxonomy.levels()
 
     def _names(self, classes: NDArray[Any]) -> NDArray[Any]:
         """Return the name of every node: its own, else that of a class at the node, else its number."""
@@ -103,13 +98,7 @@ class BackOff:
 
 def node_depth(taxonomy: Taxonomy) -> int:
     """Return the number of levels that have a calibrator: the depth of the deepest class."""
-    return int(class_paths(taxonomy).shape[1])
-
-
-def level_nodes(taxonomy: Taxonomy) -> list[Nodes]:
-    """Return for each level, from below the root, the node of each class; its own node if that is higher."""
-    paths = class_paths(taxonomy)
-    return [nodes_at_level(paths, level) for level in range(1, paths.shape[1] + 1)]
+    return int(taxonomy.levels()[taxonomy.class_node].max(initial=0))
 
 
 def class_shares(ranks: NDArray[np.int32], scores: Numbers, calibrator: Calibrator) -> Numbers:
@@ -123,12 +112,17 @@ def class_shares(ranks: NDArray[np.int32], scores: Numbers, calibrator: Calibrat
 
 
 def candidates(levels: list[Nodes], ranks: NDArray[np.int32], shares: Numbers) -> Iterator[tuple[Nodes, Numbers]]:
-    """Yield for each level the node with the largest mass in each row, and this mass."""
+    """Yield for each level the node with the largest mass in each row, and this mass.
+
+    In a lattice, a class adds to the mass of each of its nodes at the level.
+    """
     for of_class in levels:
-        nodes = of_class[np.maximum(ranks, 0)]
+        most = of_class.shape[1]
+        nodes = of_class[np.maximum(ranks, 0)].reshape(len(ranks), ranks.shape[1] * most)
+        own = np.where(nodes == -1, 0.0, np.repeat(shares, most, axis=1))
         order = np.argsort(nodes, axis=1, kind="stable")
         nodes = np.take_along_axis(nodes, order, axis=1)
-        added = np.cumsum(np.take_along_axis(shares, order, axis=1), axis=1)
+        added = np.cumsum(np.take_along_axis(own, order, axis=1), axis=1)
         is_last = np.ones(nodes.shape, bool)
         is_last[:, :-1] = nodes[:, 1:] != nodes[:, :-1]
         up_to = np.maximum.accumulate(np.where(is_last, added, 0.0), axis=1)
@@ -170,7 +164,7 @@ def fit_back_off(
     assert scores is not None  # the caller has checked it
     shares = class_shares(ranks, scores, calibrator)
     fitted = []
-    for found, mass in candidates(level_nodes(taxonomy), ranks, shares):
+    for found, mass in candidates(nodes_by_level(taxonomy), ranks, shares):
         right = is_below(taxonomy, found, truth) & (ranks[:, 0] >= 0)
         fitted.append((calibrate(as_scores(mass), right), float(right.mean()) if right.size else 0.0))
     return fitted
@@ -188,9 +182,7 @@ def is_below(taxonomy: Taxonomy, nodes: Nodes, truth: Labels) -> NDArray[np.bool
 
 
 def _is_under(taxonomy: Taxonomy, nodes: Nodes, classes: NDArray[Any]) -> NDArray[np.bool_]:
-    above = np.where(classes >= 0, taxonomy.class_node[classes], -1)
-    found = nodes < 0  # the candidate is the root, to which every class belongs
-    while (above >= 0).any():
-        found |= above == nodes
-        above = np.where(above >= 0, taxonomy.parent[above], -1)
-    return np.asarray(found)
+    ancestors, n_nodes = class_ancestors(taxonomy), len(taxonomy.parent)
+    known = np.repeat(np.arange(ancestors.shape[0]), np.diff(ancestors.indptr)) * n_nodes + ancestors.indices
+    below = np.isin(np.asarray(classes, np.int64) * n_nodes + nodes, known) & (classes >= 0)
+    return np.asarray(below | (nodes < 0))  # a candidate below 0 is the root, to which every class belongs

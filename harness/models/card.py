@@ -87,7 +87,7 @@ def make_card(manifest: ModelManifest, taxonomy: Taxonomy | None, place: str = "
         The folder of the model in commands.
     """
     held_out = manifest.held_out
-    tables = [_frequency_table(held_out), _confusion_table(held_out), _reliability_table(manifest)]
+    tables = [_frequency_table(manifest), _confusion_table(held_out), _reliability_table(manifest)]
     if taxonomy is not None:
         tables.append(_level_table(held_out))
     return Card(
@@ -109,6 +109,8 @@ def _facts(manifest: ModelManifest, taxonomy: Taxonomy | None) -> dict[str, str]
         "data": f"{data.name}: {counted(data.rows, 'row')}, {counted(data.classes, 'class')}{several}",
         "data fingerprint": data.fingerprint[:16],
     }
+    if learner.environment:
+        facts["runs in"] = f"an environment with {', '.join(learner.environment)}"
     if data.table is not None and data.table.text:
         facts["columns"] = f"text {'+'.join(data.table.text)}, label {data.table.label or '?'}"
     if taxonomy is not None:
@@ -134,13 +136,17 @@ def _describe_accuracy(manifest: ModelManifest) -> str:
     return f"{expected.accuracy:.3f}{interval} ({expected.known_from})"
 
 
-def _frequency_table(held_out: HeldOut | None) -> CardTable:
-    title = "Accuracy by class frequency"
+def _frequency_table(manifest: ModelManifest) -> CardTable:
+    title, held_out = "Accuracy by class frequency", manifest.held_out
     if held_out is None:
         return CardTable(title, note=NOT_KNOWN)
     if not held_out.by_frequency:
-        several = held_out.labels is not None
-        return CardTable(title, note="not measured: " + ("several labels a row" if several else "no held-out rows"))
+        reason = "no held-out rows"
+        if held_out.labels is not None:
+            reason = "several labels a row"
+        elif manifest.data.updates:
+            reason = "an updated model does not have the class counts of its first training"
+        return CardTable(title, note=f"not measured: {reason}")
     rows = []
     for one in held_out.by_frequency:
         most = 2 * one.least - 1

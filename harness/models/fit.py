@@ -27,7 +27,8 @@ from harness.models.estimators import ENDINGS, saved_as
 from harness.models.folder import Expected, LearnerFile, ModelManifest, TrainedOn, check_new
 from harness.models.held_out import Measurements, measure
 from harness.models.kept import KeptRows, as_kept
-from harness.models.learner_process import SAVED, LearnerHome, ProcessLearner, find_home, fit_in_process
+from harness.models.learner_jobs import SAVED
+from harness.models.learner_process import LearnerHome, ProcessLearner, find_home, fit_in_process
 from harness.models.model import Model, NamedClassifier, save_model
 from harness.stats.calibration import calibrator_to_plain
 from harness.system.machine import describe_versions
@@ -82,12 +83,14 @@ def fit(
         Representation of the rows; by default that of the dataset.
     text, label : str, optional
         Names of the columns of a data frame with texts and labels.
-    seed : int
+    seed : int, default=0
         Random seed of the learner and of the choice of held-out rows.
-    keep_rows : bool
-        True to keep the training rows in the model, so that `Model.explain` shows the nearest ones.
-    plugins_dirs, disabled_plugins
-        Folders with further plugins; names of plugins to ignore.
+    keep_rows : bool, default=False
+        True to keep the training rows in the model. `Model.explain` then shows the nearest ones.
+    plugins_dirs : iterable of path, default=()
+        Folders with further plugins.
+    disabled_plugins : iterable of str, default=()
+        Names of plugins to ignore.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 manifest.json         learner, data, expected accuracy, calibration; the checksum of each other file and of itself
 learner.npz           the learner (learner.skops if it cannot save itself)
-learner               in place of it, the file or folder of a learner that needs an environment, with the tool's own files
+learner               or in its place the tool's own files, for a learner that needs an environment
 representation/       the fitted representation, if the learner needs one: a file for each part and representation.json
 classes.json          class names by position, and the taxonomy if there is one
 rows.npz              the training rows, if they are kept to explain predictions
@@ -32,6 +32,7 @@ from harness.data.load import checked_taxonomy
 from harness.errors import DataError, ModelError, next_step_after, reason_of
 from harness.files.atomic import build_folder
 from harness.host.contract import TableLayout, Taxonomy
+from harness.host.taxonomy import OPTIONAL
 from harness.models.held_out import HeldOut
 from harness.syntax.expression import Params
 
@@ -379,6 +380,10 @@ def write_classes(folder: Path, classes: ClassNames) -> None:
             "class_node": tree.class_node.tolist(),
             "node_names": list(tree.node_names),
         }
+        for name in OPTIONAL:
+            values = getattr(tree, name)
+            if values is not None:
+                plain["taxonomy"][name] = values.tolist()
     (folder / CLASSES).write_text(json.dumps(plain), encoding="utf-8")
 
 
@@ -390,7 +395,8 @@ def read_classes(folder: Path) -> ClassNames:
         if tree is None:
             return ClassNames(names, None)
         parent, class_node = np.array(tree["parent"], np.int64), np.array(tree["class_node"], np.int64)
-        taxonomy = Taxonomy(parent, class_node, tuple(tree["node_names"]))
+        more = {name: np.array(tree[name]) for name in OPTIONAL if name in tree}
+        taxonomy = Taxonomy(parent, class_node, tuple(tree["node_names"]), **more)
         return ClassNames(names, checked_taxonomy(taxonomy, len(names)))
     except (DataError, OSError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ModelError(f"{CLASSES} cannot be read: {first_line(error)}", culprit=f"model {folder}") from error

@@ -35,9 +35,9 @@ class KeptRows:
 
     def nearest(self, row: Any) -> Iterator[tuple[int, float]]:
         """Yield the rows with a cosine above 0 to a represented row, and the cosine, the largest first."""
-        wanted = np.asarray(csr_array(row).toarray(), dtype=np.float64).ravel()
-        products = np.asarray(self.rows @ wanted)
-        norms = np.sqrt(np.asarray(self.rows.power(2).sum(axis=1)).ravel() * (wanted @ wanted))
+        query = np.asarray(csr_array(row).toarray(), dtype=np.float64).ravel()
+        products = np.asarray(self.rows @ query)
+        norms = np.sqrt(np.asarray(self.rows.power(2).sum(axis=1)).ravel() * (query @ query))
         cosines = np.divide(products, norms, out=np.zeros(norms.size), where=norms > 0)
         near = np.flatnonzero(cosines > 0)
         for number in near[np.argsort(-cosines[near], kind="stable")].tolist():

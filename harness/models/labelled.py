@@ -304,4 +304,23 @@ def extended_taxonomy(
             if path != top:
                 parents.setdefault(path, "" if above == top else above)
         class_nodes.append(paths[-1])
-    return tree_from_parents(top, parents, class_nodes)
+    pairs = taxonomy.more_parents if nodes and taxonomy.more_parents is not None else ()
+    more = [(nodes[node], nodes[above]) for node, above in np.asarray(pairs).tolist()]
+    extended = tree_from_parents(top, parents, class_nodes, more=more)
+    return _with_numbers(extended, taxonomy)
+
+
+def _with_numbers(extended: Taxonomy, taxonomy: Taxonomy) -> Taxonomy:
+    """Return the extended taxonomy with the weights and costs of the former nodes; new ones get 1 and 1/2."""
+    place = {name: number for number, name in enumerate(extended.node_names)}
+    known = [place[name] for name in taxonomy.node_names if name in place]
+    there = [number for number, name in enumerate(taxonomy.node_names) if name in place]
+    if taxonomy.weights is not None:
+        weights = np.ones(len(extended.parent))
+        weights[known] = taxonomy.weights[there]
+        extended = replace(extended, weights=weights)
+    if taxonomy.costs is not None:
+        costs = np.full((len(extended.parent), 2), 0.5)
+        costs[known] = taxonomy.costs[there]
+        extended = replace(extended, costs=costs)
+    return extended

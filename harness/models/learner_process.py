@@ -19,39 +19,44 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 from sklearn.utils.metaestimators import available_if
 
 from harness.environments import ReadyEnvironment, environment_for
 from harness.errors import ModelError
 from harness.executors import wire
-from harness.executors.base import Job, JobEnd, Sealed, Workplace
+from harness.executors.base import Job, JobEnd, Workplace
 from harness.executors.local import LocalExecutor, paths_of
 from harness.experiment.resolve import ResolvedLearner, environment_of, find_or_build_environment
 from harness.host.contract import LearnerSpec, Taxonomy
 from harness.host.discovery import Session
-from harness.host.introspection import import_target
-from harness.models.estimators import read_foreign, save_learner, saved_as
-from harness.models.folder import FileFacts, SavedAs, copy_regular, first_line
-from harness.sdk.saving import load_saved
-from harness.sdk.texts import Texts
+from harness.models import learner_jobs
+from harness.models.folder import FileFacts, SavedAs, copy_regular
+from harness.models.learner_jobs import (
+    FIT_TARGET,
+    LOAD_TARGET,
+    MESSAGE_LENGTH,
+    READY_TARGET,
+    SAVED,
+    TRAINING,
+    FitJob,
+    LoadJob,
+    write_rows,
+    write_taxonomy,
+)
 from harness.sdk.threads import allowed_threads
 from harness.syntax.expression import Params
 from harness.text import in_a_line
-from harness.trials.clock import limit_threads
-from harness.trials.data import TrainingPart, as_text_array
-from harness.trials.fit import fit
-from harness.trials.predict import all_scores, gives_scores, has_scores, next_array, rank_with_scores, scoring_method
+from harness.trials.data import TrainingPart
+from harness.trials.predict import next_array
 from harness.trials.trial import Blueprint
 
-SAVED = "learner"
-"""Name of the file or folder that a learner in an environment is saved to."""
-TRAINING = "training"
 GROUP = "environment"
 """The executor's group of jobs that run in the environment."""
 BLOCK_VALUES = 4_000_000
@@ -61,7 +66,6 @@ REPLY_BYTES = 2**20
 CLASSES_BYTES = 2**27
 """Limit for the class positions of a learner."""
 CLOSE_SECONDS = 5.0
-MESSAGE_LENGTH = 300
 DEVICES = ("proc", "sys", "dev")
 """Folders at the root that are not files of anyone."""
 
@@ -75,16 +79,42 @@ class LearnerHome:
     path: tuple[str, ...]
     """Folders of plugins."""
 
-    @property
-    def workplace(self) -> Workplace:
-        """The settings of its processes."""
-        return Workplace(
-            preload={GROUP: (__name__,)},
-            threads=allowed_threads(),
-            path=self.path,
-            interpreters={GROUP: str(self.environment.python)},
+    @cached_property
+    def server(self) -> SharedExecutor:
+        """The executor of its jobs, shared by all learners of the same environment."""
+        key = (str(self.environment.python), self.path, allowed_threads())
+        with _LOCK:
+            server = _SERVERS.get(key)
+            if server is None:
+                server = _SERVERS[key] = SharedExecutor(*key)
+            return server
+
+
+class SharedExecutor:
+    """An executor for one environment. It is closed when no learner uses it any more."""
+
+    def __init__(self, python: str, path: tuple[str, ...], threads: int) -> None:
+        workplace = Workplace(
+            preload={GROUP: (learner_jobs.__name__,)},
+            threads=threads,
+            path=path,
+            interpreters={GROUP: python},
             read_only=_all_folders(),
         )
+        self.executor = LocalExecutor(workplace)
+        self.executor.start()
+        weakref.finalize(self, self.executor.close)
+        for _ in self.executor.run([Job(READY_TARGET, None, group=GROUP)]):
+            pass  # from now on several threads can start jobs
+
+    def run(self, job: Job) -> JobEnd:
+        """Run a job to its end."""
+        ((_, end),) = self.executor.run([job])
+        return end
+
+
+_LOCK = threading.Lock()
+_SERVERS: WeakValueDictionary[tuple[str, tuple[str, ...], int], SharedExecutor] = WeakValueDictionary()
 
 
 def find_home(learner: ResolvedLearner, session: Session, say: Callable[[str], None]) -> LearnerHome | None:
@@ -138,18 +168,6 @@ def _all_folders() -> tuple[str, ...]:
 # -- training --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FitJob:
-    """A learner to train: the payload of its process."""
-
-    blueprint: Blueprint
-    seed: int | None
-    wants_taxonomy: bool
-    folder: str
-    """Has the training rows, and gets the files of the fitted learner."""
-    threads: int
-
-
 def fit_in_process(
     home: LearnerHome,
     blueprint: Blueprint,
@@ -170,38 +188,13 @@ def fit_in_process(
     with Path(folder.path, TRAINING).open("wb") as file:
         write_rows(file, part.X)
         write_rows(file, part.y)
-        _write_taxonomy(file, taxonomy)
+        write_taxonomy(file, taxonomy)
     job = FitJob(blueprint, seed, wants_taxonomy, folder.path, allowed_threads())
-    with LocalExecutor(home.workplace) as executor:
-        ((_, end),) = executor.run([Job(FIT_TARGET, job, group=GROUP)])
+    end = home.server.run(Job(FIT_TARGET, job, group=GROUP))
     Path(folder.path, TRAINING).unlink()
     _raise_error_of(end, home.spec.name)
     how: SavedAs = end.answer["saved_as"]
     return ProcessLearner(home, Path(folder.path, SAVED), how, None, params=end.answer["params"], kept=folder)
-
-
-def fit_job(job: FitJob, send: Callable[[str], None]) -> tuple[dict[str, Any], None]:
-    """Train a learner and save its files; the function of a job."""
-    try:
-        limit_threads(job.threads)
-        with Path(job.folder, TRAINING).open("rb") as file:
-            part = TrainingPart(read_rows(file), read_rows(file))
-            taxonomy = _read_taxonomy(file)
-        send("fit")
-        learner = fit(job.blueprint, part, seed=job.seed, taxonomy=taxonomy, wants_taxonomy=job.wants_taxonomy)
-        send("save")
-        save_learner(learner, Path(job.folder, SAVED))
-    except (Exception, SystemExit) as error:
-        return {"error": _fields_of(error)}, None
-    params = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
-    return {"saved_as": saved_as(learner), "params": json.loads(json.dumps(params, default=repr))}, None
-
-
-def _fields_of(error: BaseException) -> dict[str, str]:
-    """Return an error as the parts of a ModelError."""
-    if isinstance(error, ModelError):
-        return error.fields()
-    return {"trouble": in_a_line(first_line(error), MESSAGE_LENGTH)}
 
 
 def _raise_error_of(end: JobEnd, name: str) -> None:
@@ -267,9 +260,9 @@ class ProcessLearner:
         self._process = _Process(home, replace(load, threads=allowed_threads()))
         weakref.finalize(self, self._process.close)
         opened = self._process.ask({}, [], CLASSES_BYTES)
-        self.classes_: NDArray[np.int64] = opened.arrays[0]
-        self.has_scores: bool = opened.header["has_scores"]
-        self._all_scores: bool = opened.header["has_all_scores"]
+        self.classes_ = _only(opened.arrays[:1], None, np.int64)
+        self.has_scores = opened.header.get("has_scores") is True
+        self._all_scores = opened.header.get("has_all_scores") is True
         self.n_classes = int(self.classes_.max(initial=-1)) + 1
 
     def __deepcopy__(self, memo: object) -> ProcessLearner:
@@ -299,8 +292,8 @@ class ProcessLearner:
         found = [np.empty((0, self.classes_.size))]
         for block in _blocks(X, self.classes_.size):
             shape = (block.shape[0], self.classes_.size)
-            (scores,) = self._ask({"call": "scores"}, block, 8 * shape[0] * shape[1]).arrays
-            found.append(_expect(scores, shape, np.float64))
+            reply = self._ask({"call": "scores"}, block, 8 * shape[0] * shape[1])
+            found.append(_only(reply.arrays, shape, np.float64))
         return np.concatenate(found)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -314,11 +307,11 @@ class ProcessLearner:
         for block in _blocks(X, k):
             shape = (block.shape[0], k)
             reply = self._ask({"call": "rank", "k": k, "n_classes": self.n_classes}, block, 12 * shape[0] * k)
-            given = _expect(reply.arrays[0], shape, np.int32)
+            given = _only(reply.arrays[:1], shape, np.int32)
             if given.size and not -1 <= given.min() <= given.max() < self.n_classes:
                 raise ModelError("its process named a class that does not exist")
             ranks.append(place[given])
-            scores += [_expect(reply.arrays[1], shape, np.float64)] if self.has_scores else []
+            scores += [_only(reply.arrays[1:], shape, np.float64)] if self.has_scores else []
         return np.concatenate(ranks), np.concatenate(scores) if self.has_scores else None
 
     def _ask(self, header: dict[str, Any], X: Any, n_bytes: int) -> Message:
@@ -331,11 +324,12 @@ def _blocks(X: Any, width: int) -> Iterator[Any]:
         yield X[start : start + step]
 
 
-def _expect(array: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return an array of a reply; raise ModelError unless it has this shape and type."""
-    if array.shape != shape or array.dtype != dtype:
-        raise ModelError(f"its process gave {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} {shape}")
-    return array
+def _only(arrays: list[NDArray[Any]], shape: tuple[int, ...] | None, dtype: Any) -> NDArray[Any]:
+    """Return the only array of a reply; raise ModelError unless it has this shape and type."""
+    if len(arrays) != 1 or arrays[0].dtype != dtype or arrays[0].shape != (shape or (arrays[0].size,)):
+        given = ", ".join(f"{array.dtype} {array.shape}" for array in arrays) or "nothing"
+        raise ModelError(f"its process gave {given}, expected {np.dtype(dtype)} {shape or '(any,)'}")
+    return arrays[0]
 
 
 class _TemporaryFolder:
@@ -357,28 +351,6 @@ class Message:
     arrays: list[NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class LoadJob:
-    """A learner to load and to ask: the payload of its process."""
-
-    load: str
-    """Its registered class, as "module:Class"."""
-    files: str
-    saved_as: SavedAs
-    trusted: tuple[str, ...] | None
-    threads: int = 1
-    channel: int = -1
-    """The socket for requests: on the host the end to pass on, in the process the inherited one."""
-
-    def sealed(self) -> Sealed:
-        """Return the job for its process, which inherits the socket."""
-        return Sealed(replace(self, channel=-1), open(os.dup(self.channel), "rb", buffering=0))
-
-    def with_file(self, handle: int) -> LoadJob:
-        """Return the job with the descriptor of its socket."""
-        return replace(self, channel=handle)
-
-
 class _Process:
     """The process of a fitted learner: starts it, exchanges messages, and ends it.
 
@@ -386,20 +358,17 @@ class _Process:
     """
 
     def __init__(self, home: LearnerHome, job: LoadJob) -> None:
-        self.name = home.spec.name
+        self.home = home
         self._lock = threading.Lock()
         self._end: JobEnd | None = None
         self._channel, self._theirs = socket.socketpair()
-        self._executor = LocalExecutor(home.workplace)
-        self._executor.start()
         given = Job(LOAD_TARGET, replace(job, channel=self._theirs.fileno()), group=GROUP)
         self._thread = threading.Thread(target=self._watch, args=(given,), daemon=True)
         self._thread.start()
 
     def _watch(self, job: Job) -> None:
         try:
-            for _, end in self._executor.run([job]):
-                self._end = end
+            self._end = self.home.server.run(job)
         except Exception as error:  # the fork server does not start
             self._end = JobEnd("crash", message=str(error))
         finally:
@@ -409,6 +378,8 @@ class _Process:
 
     def ask(self, header: dict[str, Any], rows: Sequence[Any], most_bytes: int) -> Message:
         """Send a request and return the reply, whose arrays have at most `most_bytes` bytes.
+
+        Without a header nothing is sent: the first message of the process is awaited.
 
         Raises
         ------
@@ -420,13 +391,20 @@ class _Process:
                 if header:
                     _send(self._channel, header, rows)
                 reply = self._receive(most_bytes)
-            except (OSError, EOFError, ValueError, KeyError, RecursionError) as error:
+            except (OSError, EOFError, ValueError, RecursionError) as error:
                 self.close()
-                reason = str(error) if self._end is None or self._end.status == "ok" else _death(self._end)
-                raise ModelError(reason or "its process has ended", culprit=f"learner {self.name!r}") from None
-        if "error" in reply.header:
-            raise ModelError(**reply.header["error"])
+                raise ModelError(self._why(error), culprit=f"learner {self.home.spec.name!r}") from None
+        failed = reply.header.get("error")
+        if isinstance(failed, dict):
+            names = ("trouble", "culprit", "next_step")
+            raise ModelError(**{name: str(failed.get(name, "")) for name in names})
         return reply
+
+    def _why(self, error: Exception) -> str:
+        """Return why there is no reply."""
+        if self._end is not None and self._end.status != "ok":
+            return _death(self._end)
+        return f"its process gave no answer ({error})" if str(error) else "its process has ended"
 
     def _receive(self, most_bytes: int) -> Message:
         """Return the next message; EOFError if the process has ended, ValueError if the message is malformed."""
@@ -439,85 +417,18 @@ class _Process:
             for tag, content in reader.feed(data):
                 if tag == wire.BLOB:
                     blob = content
-                else:
-                    return Message(json.loads(content), _arrays_from(blob))
+                    continue
+                header = json.loads(content)
+                if not isinstance(header, dict):
+                    raise ValueError("not a message")
+                return Message(header, _arrays_from(blob))
 
     def close(self) -> None:
-        """End the process, at once if it does not react. Closing it again does nothing."""
+        """Let the process end after the request that it answers. The executor kills it at the latest."""
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
         self._thread.join(CLOSE_SECONDS)
-        if self._thread.is_alive():
-            self._executor.abandon()
-            self._thread.join(CLOSE_SECONDS)
         self._channel.close()
-        self._executor.close()
-
-
-# -- its process, inside ---------------------------------------------------------------------------------------------
-
-
-def load_job(job: LoadJob, send: Callable[[str], None]) -> tuple[None, None]:
-    """Load a learner and answer requests until the host closes the socket; the function of a job."""
-    with socket.socket(fileno=job.channel) as channel:
-        try:
-            limit_threads(job.threads)
-            send("load")
-            learner = _loaded(job)
-            classes = np.asarray(learner.classes_)
-            if classes.ndim != 1 or classes.dtype.kind not in "iu":
-                raise ModelError("the learner and the class names do not fit together")
-            has_all = has_scores(learner) or scoring_method(learner) is not None
-            about = {"has_scores": gives_scores(learner), "has_all_scores": has_all}
-            _reply(channel, about, [classes.astype(np.int64)])
-        except (Exception, SystemExit) as error:
-            _reply(channel, {"error": _fields_of(error)}, [])
-            return None, None
-        send("predict")
-        while (content := wire.receive(channel)) is not None:
-            rows = wire.receive(channel) or b""
-            try:
-                found = _answer(learner, json.loads(content), read_rows(io.BytesIO(rows)))
-            except (Exception, SystemExit) as error:
-                _reply(channel, {"error": _fields_of(error)}, [])
-            else:
-                _reply(channel, {}, found)
-    return None, None
-
-
-FIT_TARGET, LOAD_TARGET = (f"{function.__module__}:{function.__name__}" for function in (fit_job, load_job))
-
-
-def _loaded(job: LoadJob) -> Any:
-    path = Path(job.files)
-    if job.saved_as == "skops":
-        own = job.load.replace(":", ".")
-        return read_foreign(path, None if job.trusted is None else [*job.trusted, own])
-    try:
-        return load_saved(import_target(job.load), path)
-    except ImportError as error:
-        raise ModelError(f"its class {job.load} cannot be used: {error}") from error
-    except Exception as error:  # code of a plugin reads the file, and can raise any error
-        raise ModelError(f"{path.name} cannot be read: {first_line(error)}") from error
-
-
-def _answer(learner: Any, asked: dict[str, Any], X: Any) -> list[NDArray[Any]]:
-    if asked["call"] == "scores":
-        scores = all_scores(learner, X)
-        assert scores is not None  # the host has checked it
-        return [np.ascontiguousarray(scores)]
-    ranks, listed = rank_with_scores(learner, X, asked["k"], asked["n_classes"])
-    return [ranks] if listed is None else [ranks, listed]
-
-
-def _reply(channel: socket.socket, header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
-    blob = io.BytesIO()
-    for array in arrays:
-        np.save(blob, np.ascontiguousarray(array), allow_pickle=False)
-    channel.sendall(wire.pack(wire.BLOB, blob.getvalue()) + wire.pack_json(wire.RESULT, header))
-
-
-# -- rows as bytes ---------------------------------------------------------------------------------------------------
 
 
 def _send(channel: socket.socket, header: dict[str, Any], rows: Sequence[Any]) -> None:
@@ -533,49 +444,3 @@ def _arrays_from(content: bytes) -> list[NDArray[Any]]:
     while buffer.tell() < len(content):
         arrays.append(next_array(buffer))
     return arrays
-
-
-def write_rows(file: BinaryIO, rows: Any) -> None:
-    """Write texts, a sparse matrix or an array to a file, as consecutive numpy arrays after their number of columns.
-
-    The number is -1 for texts and -2 for an array.
-    """
-    if issparse(rows):
-        sparse = csr_array(rows)
-        arrays = [np.array([sparse.shape[1]]), sparse.data, sparse.indices, sparse.indptr]
-    elif np.asarray(rows).dtype == object:
-        texts = Texts.of(rows)
-        arrays = [np.array([-1]), texts.content, texts.bounds]
-    else:
-        arrays = [np.array([-2]), np.ascontiguousarray(rows)]
-    for array in arrays:
-        np.save(file, array, allow_pickle=False)
-
-
-def read_rows(file: BinaryIO) -> Any:
-    """Return the rows that `write_rows` wrote; the arrays can be changed."""
-    columns = int(next_array(file)[0])
-    if columns == -1:
-        return as_text_array(Texts(next_array(file), next_array(file)))
-    if columns == -2:
-        return next_array(file).copy()
-    data, indices, starts = (next_array(file).copy() for _ in range(3))
-    return csr_array((data, indices, starts), shape=(starts.size - 1, columns))
-
-
-def _write_taxonomy(file: BinaryIO, taxonomy: Taxonomy | None) -> None:
-    if taxonomy is not None:
-        for array in (taxonomy.parent, taxonomy.class_node):
-            np.save(file, np.asarray(array), allow_pickle=False)
-        names = Texts.of(taxonomy.node_names)
-        np.save(file, names.content, allow_pickle=False)
-        np.save(file, names.bounds, allow_pickle=False)
-
-
-def _read_taxonomy(file: BinaryIO) -> Taxonomy | None:
-    """Return the class tree at the end of a file; None if the file ends before it."""
-    if not file.read(1):
-        return None
-    file.seek(-1, os.SEEK_CUR)
-    parent, class_node, content, bounds = (next_array(file).copy() for _ in range(4))
-    return Taxonomy(parent, class_node, tuple(Texts(content, bounds)))

@@ -214,15 +214,34 @@ class Model:
         return self.classifier.class_names
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Return the name of the best class of each row; an empty string for a row without known features."""
+        """Return the name of the best class of each row; an empty string for a row without known features.
+
+        Parameters
+        ----------
+        rows : object
+            A sequence of texts, or rows of numbers.
+        """
         return self.classifier.predict(self._seen(rows))
 
     def rank(self, rows: Any, k: int = 5) -> NDArray[Any]:
-        """Return the names of the k best classes of each row, best first; padded with empty strings."""
+        """Return the names of the k best classes of each row, best first; padded with empty strings.
+
+        Parameters
+        ----------
+        rows : object
+            A sequence of texts, or rows of numbers.
+        k : int, default=5
+            Number of classes for each row.
+        """
         return self.answer(rows, k).names
 
     def confidence(self, rows: Any) -> NDArray[np.float64]:
         """Return the probability that the best class is right. About 90% of the rows with confidence 0.9 are right.
+
+        Parameters
+        ----------
+        rows : object
+            A sequence of texts, or rows of numbers.
 
         Raises
         ------
@@ -256,8 +275,13 @@ class Model:
     def explain(self, text: str) -> Explanation:
         """Return why a text got its class: what each word adds to the score of the class and of its strongest rival.
 
-        Linear learners and trees give the parts of their scores; for other learners, each word is left out in turn.
+        Linear learners and trees provide the parts of their scores; for other learners, each word is left out in turn.
         The result also has the three nearest training rows, if the model keeps them.
+
+        Parameters
+        ----------
+        text : str
+            The text.
 
         Raises
         ------
@@ -336,6 +360,16 @@ class Model:
 
     def save(self, folder: str | PathLike[str]) -> ModelManifest:
         """Save the model in a new folder, and return its manifest with the checksums of the files.
+
+        Parameters
+        ----------
+        folder : path
+            The new folder.
+
+        Returns
+        -------
+        ModelManifest
+            The manifest.
 
         Raises
         ------
@@ -428,10 +462,10 @@ def load_model(
     ----------
     folder : path
         The folder of the model.
-    trusted : iterable of str
+    trusted : iterable of str, default=()
         Further types that the model may load, such as "my_package.Mine". Types of scikit-learn, numpy and scipy are
         always allowed.
-    plugins_dirs : iterable of path
+    plugins_dirs : iterable of path, default=()
         Folders with further plugins, besides those that this process already uses.
 
     Returns

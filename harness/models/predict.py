@@ -12,8 +12,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -21,7 +23,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import DataError, ModelError, next_step_after, reason_of
+from harness.errors import DataError, HarnessError, ModelError, next_step_after, reason_of
 from harness.files.atomic import staged_file
 from harness.host.contract import TableLayout
 from harness.models.answers import AnswerOptions, Answers, answer_texts, check_answers
@@ -170,28 +172,63 @@ class CsvWriter:
     def __init__(self, file: IO[str], delimiter: str) -> None:
         self.file = file
         self.delimiter = delimiter
-        self.writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         self.quoting = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        self.number_text = lru_cache(2**15)(repr)
         self.columns: tuple[str, ...] | None = None
 
     def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
         if self.columns is None:
             self.columns = tuple(columns)
-            self.writer.writerow(columns)
+            self.file.write(self._as_csv([columns]))
         if tuple(columns) != self.columns:
             raise DataError(f"later rows have other columns: {', '.join(columns)}", next_step="Use --out FILE.jsonl.")
-        text = StringIO(newline="")
-        csv.writer(text, delimiter=self.delimiter, lineterminator="\n").writerows(rows)
-        if "\r" in text.getvalue():
+        text = self._joined(rows)
+        if text is None:
+            text = self._as_csv(rows)
+        if "\r" in text:
             self._write_one_by_one(rows)
         else:
-            self.file.write(text.getvalue())
+            self.file.write(text)
+
+    def _as_csv(self, rows: Sequence[Row]) -> str:
+        text = StringIO(newline="")
+        csv.writer(text, delimiter=self.delimiter, lineterminator="\n").writerows(rows)
+        return text.getvalue()
+
+    def _joined(self, rows: Sequence[Row]) -> str | None:
+        """Return the same as `_as_csv` in half the time, column by column; None if cells are not text or numbers."""
+        if not rows or len(rows[0]) < 2:  # an only cell that is empty needs quotes
+            return None
+        try:
+            cells = [self._as_texts(column) for column in zip(*rows, strict=True)]
+        except TypeError:
+            return None
+        return "\n".join([*map(self.delimiter.join, zip(*cells, strict=True)), ""])
+
+    def _as_texts(self, column: Sequence[Any]) -> Sequence[str]:
+        """Return the cells of a column as they are in the file; raise TypeError for other types."""
+        if set(map(type, column)) == {float}:  # rounded numbers repeat, so most texts are known already
+            return list(map(repr if 0.0 in column else self.number_text, column))  # 0.0 equals -0.0
+        every = "".join(column)
+        if '"' in every or "\n" in every:
+            return [self._quoted(cell) for cell in column]
+        if self.delimiter in every:
+            return [f'"{cell}"' if self.delimiter in cell else cell for cell in column]
+        return column
+
+    def _quoted(self, cell: str) -> str:
+        if not any(mark in cell for mark in (self.delimiter, '"', "\n")):
+            return cell
+        return '"' + cell.replace('"', '""') + '"'
 
     def _write_one_by_one(self, rows: Sequence[Row]) -> None:
         """Write rows with carriage returns, which readers take for the end of a row unless they are quoted."""
         for row in rows:
             has_return = any(isinstance(value, str) and "\r" in value for value in row)
-            (self.quoting if has_return else self.writer).writerow(row)
+            if has_return:
+                self.quoting.writerow(row)
+            else:
+                self.file.write(self._as_csv([row]))
 
     def close(self) -> None:
         self.file.flush()
@@ -396,14 +433,57 @@ def predict_rows(model: Model, request: PredictionRequest, on_batch: OnBatch) ->
         sure = files.enter_context(_open_output(request.out, table))
         unsure = sure if request.review_out is None else files.enter_context(_open_output(request.review_out, table))
         columns: list[str] = []
-        for batch in read_batches(table):
+
+        def answer(batch: RowBatch) -> Answers:
+            nonlocal columns
             columns = columns or choose_text_columns(model, request, table, batch.columns)
-            answers = answer_texts(model, texts_of(batch, columns), request.answers)
+            return answer_texts(model, texts_of(batch, columns), request.answers)
+
+        for batch, answers in answer_ahead(read_batches(table), answer):
             below = _below(answers, request.review)
             _write(batch, answers, below, sure, unsure, request)
             done = replace(done, read_as=describe_source(table, columns)).adding(answers, int(below.sum()))
             on_batch(done, table.progress())
     return done
+
+
+def answer_ahead(
+    batches: Iterator[RowBatch], answer: Callable[[RowBatch], Answers]
+) -> Iterator[tuple[RowBatch, Answers]]:
+    """Yield batches with their answers, while a thread answers the next batch.
+
+    Reading and writing take little extra time on a second core, since compiled kernels run without the interpreter
+    lock. The first batch is answered in the calling thread, in which a learner may start processes.
+
+    Parameters
+    ----------
+    batches : iterator of RowBatch
+        The batches. Those before an error come first.
+    answer : callable
+        Returns the answers of a batch; it is called for one batch at a time, in their order.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        waiting: tuple[RowBatch, Future[Answers]] | None = None
+        problem: HarnessError | None = None
+        is_first = True
+        while problem is None:
+            batch = None
+            try:
+                batch = next(batches, None)
+            except HarnessError as error:
+                problem = error
+            ready, waiting = waiting, None
+            if batch is not None and is_first:
+                yield batch, answer(batch)
+            elif batch is not None:
+                waiting = batch, thread.submit(answer, batch)
+            if ready is not None:
+                yield ready[0], ready[1].result()
+            is_first = False
+            if batch is None:
+                break
+    if problem is not None:
+        raise problem
 
 
 def describe_source(table: Table, columns: Sequence[str]) -> str:

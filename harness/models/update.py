@@ -134,9 +134,9 @@ def update(
         New folder for the updated model, which leaves `model` unchanged.
     text, label : str, optional
         Names of the columns with texts and labels; by default those of the training data.
-    trusted : iterable of str
+    trusted : iterable of str, default=()
         Further types that the model may load; see `harness.load_model`.
-    plugins_dirs : iterable of path
+    plugins_dirs : iterable of path, default=()
         Folders with further plugins.
 
     Returns

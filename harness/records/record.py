@@ -281,7 +281,7 @@ MOST_TEXT, MOST_WARNINGS, MOST_KEY_LENGTH = 1 << 16, 20, 200
 
 
 class BadLine(ValueError):
-    """A line is incomplete, was changed, or is no record."""
+    """A line is incomplete, was changed, or is not a record."""
 
 
 class NewerLine(ValueError):
@@ -390,7 +390,7 @@ def from_line(line: str) -> Record:
         raise BadLine("changed since it was written (checksum)")
     written_in = content.get("format", 0)
     if not isinstance(written_in, int):
-        raise BadLine(f"its format is no number: {written_in!r}")
+        raise BadLine(f"its format is not a number: {written_in!r}")
     if written_in > FORMAT:
         raise NewerLine(f"a record of format {written_in}, and this harness knows formats up to {FORMAT}")
     from pydantic import ValidationError  # noqa: PLC0415 (the process of a trial needs no validation)

@@ -126,7 +126,7 @@ def read_ranks(folder: Path, key: str) -> bytes | None:
     Raises
     ------
     StoreError
-        If the file cannot be read or is no regular file.
+        If the file cannot be read or is not a regular file.
     """
     try:
         return read_regular(folder / RANKS / f"{key}.npy", MOST_RANKS_BYTES)
@@ -375,11 +375,11 @@ def open_store(folder: Path) -> Iterator[Store]:
             held = stack.enter_context(lock(folder / LOCK, wait=False))
         except BlockingIOError:
             raise StoreError(
-                f"{folder} is being written by process {_read_holder(folder)}: wait for it, or use another --out"
+                f"{folder} is being written by process {_read_holder(folder)}. Wait for it, or use another --out."
             ) from None
         except OSError as error:
             raise _about_link(folder / LOCK, error) or StoreError(
-                f"cannot write to {folder}: {error.strerror}: choose another folder with --out"
+                f"cannot write to {folder}: {error.strerror}. Choose another folder with --out."
             ) from error
         store = _open_locked(folder, held)
         stack.callback(store.close)

@@ -242,7 +242,7 @@ def _record_of(line: Line, seed: int) -> Record | None:
 def _is_share_of(row_hits: Sequence[bool], score: float | None) -> bool:
     """Return whether a score equals the share of hits or of misses.
 
-    Otherwise the metric is no mean over test rows, and a test of hits would not be a test of the metric.
+    Otherwise the metric is not a mean over test rows, and a test of hits would not be a test of the metric.
     """
     if score is None or not len(row_hits):
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import HarnessError, SpecError, StoreError, UnknownName
+from harness.errors import HarnessError, SpecError, StoreError
 from harness.experiment.load import published_path, read_file
 from harness.host.catalog import find_metric
 from harness.host.contract import Labels, MetricSpec
@@ -39,7 +38,7 @@ from harness.text import counted
 # Most results are only shown as a table. Figures, pages, comparisons and saved ranks are imported where they are used.
 if TYPE_CHECKING:
     from harness.report.figures.drawing import Drawing
-    from harness.report.page import Page, Part
+    from harness.report.page import Page
     from harness.report.tables.render import Grid
     from harness.results.best import Best
     from harness.results.saved_ranks import Comparison, Rescored, SavedRanks
@@ -89,84 +88,6 @@ def draw_lines(results: Results, lines: Sequence[Line], kind: str, metric: str |
         if not found.notes:
             raise
         raise HarnessError(f"{error} ({' '.join(found.notes)})") from None
-
-
-def make_page(
-    several: Sequence[Results], *, title: str = "Results", test: str | None = None, mixed_machines: bool = False
-) -> Page:
-    """Return a page with a part for each of several results, between which the reader chooses."""
-    from harness.report.page import Page  # noqa: PLC0415
-
-    parts = []
-    for part_title, results in zip(_title_parts(several), several, strict=True):
-        if results.records:
-            parts.append(_part_of(results, part_title, test or results.test, mixed_machines))
-    if not parts:
-        raise HarnessError("no records to make a page of", next_step="`harness run ... --out FOLDER` writes some.")
-    return Page(tuple(parts), title=title)
-
-
-def _title_parts(several: Sequence[Results]) -> list[str]:
-    """Return titles of the parts: their folders, relative to the folder that they share."""
-    folders: list[Path] = []
-    for results in several:
-        folders += map(Path.absolute, results.folders)
-    above = os.path.commonpath([folder.parent for folder in folders])
-    titles = []
-    for results in several:
-        titles.append(", ".join(os.path.relpath(folder.absolute(), above) for folder in results.folders))
-    return titles
-
-
-def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> Part:
-    from harness.report.page import PartRequest, make_part  # noqa: PLC0415
-
-    shown = results.columns()
-    offered, unknown = _offered_metrics(results)
-    notes = list(results.incompatible)
-    if unknown:
-        notes.append(f"Left out, since no installed plugin has them: {', '.join(unknown)}.")
-    lines = results.lines()
-    return make_part(
-        PartRequest(
-            title=title,
-            lines=lines,
-            shown=shown,
-            more=[metric for metric in offered if metric not in shown],
-            machines=results.machines,
-            answers=results.saved_ranks.answers_of(lines, skip_missing=True),
-            published=_published_of(results),
-            notes=notes,
-            test=test,
-            hits=results.row_hits(lines, [*shown, *offered], test),
-            folder=results.place(),
-            mixed_machines=mixed_machines,
-        )
-    )
-
-
-def _offered_metrics(results: Results) -> tuple[list[MetricSpec], list[str]]:
-    """Return the metrics of all trials, and the names of those that no plugin knows."""
-    names: dict[str, None] = {}
-    for record in results.records:
-        for name, value in record.scores.items():
-            if value is not None:
-                names[name] = None
-    known, unknown = [], []
-    for name in names:
-        try:
-            known.append(find_metric(name, results.session.catalog).spec)
-        except UnknownName:
-            unknown.append(name)
-    return known, unknown
-
-
-def _published_of(results: Results) -> list[Grid]:
-    """The published numbers of the experiment that was run; most were never published."""
-    try:
-        return [results.against()]
-    except HarnessError:
-        return []
 
 
 def find_folders(places: Iterable[Path]) -> list[Path]:
@@ -277,7 +198,15 @@ class Results:
         )
 
     def matrix(self, metrics: Names | None = None, *, test: str | None = None) -> list[Grid]:
-        """Return two grids of pairs of learners for each metric: trials won, and mean differences."""
+        """Return two grids of pairs of learners for each metric: trials won, and mean differences.
+
+        Parameters
+        ----------
+        metrics : str or list of str, optional
+            Metrics; by default the first that a table shows.
+        test : str, optional
+            Statistical test, as for `harness table --test`; by default that of the experiment.
+        """
         from harness.report.tables.pairwise import compare_pairs, differences_grid, matrix_grid  # noqa: PLC0415
 
         columns, test = self._columns_or_first(metrics), test or self.test
@@ -299,11 +228,17 @@ class Results:
 
     def row_hits(self, lines: Sequence[Line], columns: Sequence[MetricSpec], test: str) -> RowHits:
         """Return the hits on test rows that McNemar's test compares, as far as ranks are saved."""
-        wanted = first_shared_records(lines, columns, test)
-        return self.saved_ranks.row_hits(wanted) if wanted else {}
+        records = first_shared_records(lines, columns, test)
+        return self.saved_ranks.row_hits(records) if records else {}
 
     def ranks(self, metrics: Names | None = None) -> list[Grid]:
-        """Return a grid with the average ranks of the learners over datasets for each metric (Friedman, Nemenyi)."""
+        """Return a grid with the average ranks of the learners over datasets for each metric (Friedman, Nemenyi).
+
+        Parameters
+        ----------
+        metrics : str or list of str, optional
+            Metrics; by default the first that a table shows.
+        """
         from harness.report.tables.pairwise import ranks_grid  # noqa: PLC0415
 
         columns = self._columns_or_first(metrics)
@@ -311,7 +246,15 @@ class Results:
         return [ranks_grid(lines, metric) for metric in columns]
 
     def against(self, published: str | PathLike[str] = "published", metrics: Names | None = None) -> Grid:
-        """Return published numbers beside those of the results."""
+        """Return published numbers beside those of the results.
+
+        Parameters
+        ----------
+        published : str or path, default="published"
+            A CSV file, or "published" for the numbers of the registered experiment, which must have some.
+        metrics : str or list of str, optional
+            Metrics; by default all published ones.
+        """
         from harness.report.tables.published import against_grid, read_published  # noqa: PLC0415
 
         catalog = self.session.catalog
@@ -326,29 +269,30 @@ class Results:
         return against_grid(numbers, self.lines(), specs, title, run_only=quick)
 
     def frame(self) -> Any:
-        """A pandas data frame: one row a trial, one column a field, one column a metric and a parameter."""
+        """Return a pandas data frame with a row for each trial, and a column for each field, metric and parameter."""
         from harness.report.tables.render import records_frame  # noqa: PLC0415 (brings pandas, which only this needs)
 
         return records_frame(self.records)
 
     def lines(self) -> list[Line]:
-        """The records by learner, as set up, and dataset, as prepared: what every table and figure starts from."""
+        """Return the records by configured learner and prepared dataset; tables and figures start from these."""
         return group_records(self.records)
 
     def answer(self) -> list[str]:
-        """Return two sentences for each dataset: which learners to take, and what the statistics say of the best.
+        """Return two sentences for each dataset: which learners to take, and the statistical verdict on the best one.
 
         More than three datasets have two sentences together. Empty if only one learner ran.
         """
         from harness.report.answer import describe_answer  # noqa: PLC0415 (tables do without it)
         from harness.report.conditions import comparable  # noqa: PLC0415 (the same)
+        from harness.results.pages import offered_metrics  # noqa: PLC0415 (the same)
 
         columns, lines = self.columns(), self.lines()
         if not columns:
             return []
         compared = comparable(lines, columns, self.machines)
         hits = self.row_hits(lines, columns, self.test)
-        return describe_answer(compared.lines, columns, self.test, hits, _offered_metrics(self)[0])
+        return describe_answer(compared.lines, columns, self.test, hits, offered_metrics(self)[0])
 
     def columns(self, metrics: Names | None = None) -> list[MetricSpec]:
         """Return the metrics of these names, or those that a table shows by default."""
@@ -381,12 +325,29 @@ class Results:
             The metric, parameter or size on the horizontal axis; by default that of the kind.
         datasets, learners : Names, optional
             Names in tables; by default all.
+
+        Raises
+        ------
+        HarnessError
+            If the records lack what the figure shows.
         """
         chosen = only_with(only_with(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
         return draw_lines(self, group_records(chosen), kind, metric, x)
 
     def page(self, *, title: str = "Results", test: str | None = None, mixed_machines: bool = False) -> Page:
-        """Return the results as a page for the browser: `results.page().save("report.html")`."""
+        """Return the results as a page for the browser: `results.page().save("report.html")`.
+
+        Parameters
+        ----------
+        title : str, default="Results"
+            Title of the page.
+        test : str, optional
+            Statistical test, as for `harness table --test`; by default that of the experiment.
+        mixed_machines : bool, default=False
+            True to show times even if machines or thread counts differ.
+        """
+        from harness.results.pages import make_page  # noqa: PLC0415
+
         return make_page([self], title=title, test=test, mixed_machines=mixed_machines)
 
     def _find_metric(self, name: str) -> MetricSpec:
@@ -402,13 +363,38 @@ class Results:
         learners: tuple[str, str] | None = None,
         instances: bool = False,
     ) -> Comparison:
-        """Return the changes from these results to others, with paired tests and the settings that differ."""
+        """Return the changes from these results to others, with paired tests and the settings that differ.
+
+        Parameters
+        ----------
+        other : Results
+            The results after the change.
+        metrics : str or list of str, optional
+            Metrics; by default those that a table shows.
+        learners : tuple of str, optional
+            A learner of these results and the one of `other` to compare it with.
+        instances : bool, default=False
+            True to add McNemar's test on the test rows, from saved ranks.
+
+        Raises
+        ------
+        HarnessError
+            If no learner was run on the same data in both.
+        """
         from harness.results.saved_ranks import compare_results  # noqa: PLC0415
 
         return compare_results(self, other, _names(metrics), learners, instances)
 
     def rescore(self, metrics: Names, *, again: bool = False) -> Results:
-        """Compute metrics from saved ranks, store them in the folders, and return the results with them."""
+        """Compute metrics from saved ranks, store them in the folders, and return the results with them.
+
+        Parameters
+        ----------
+        metrics : str or list of str
+            Metrics to compute.
+        again : bool, default=False
+            True to compute them again for records that have them.
+        """
         self.rescore_folders(metrics, again=again)
         fresh = read_results(self.folders, self.session)
         return replace(fresh, requested=self.requested)
@@ -457,12 +443,20 @@ class Results:
         return find_best(self, self._find_metric(metric), dataset, split)
 
     def failures(self) -> list[Failure]:
-        """The trials that failed, each with its message, traceback and the end of what it printed."""
+        """Return the failed trials, each with its message, its traceback and the end of its output."""
         failed = [record for record in self.records if record.status != "ok"]
         return [Failure(r.label, r.dataset, r.seed, r.status, r.message, r.traceback, r.output) for r in failed]
 
     def show(self, label: str, dataset: str | None = None) -> str:
-        """Return a description of a learner's trials, failed ones first: parameters, tuning, tracebacks, output."""
+        """Return a description of a learner's trials, failed ones first: parameters, tuning, tracebacks, output.
+
+        Parameters
+        ----------
+        label : str
+            The learner's name in tables.
+        dataset : str, optional
+            Only trials on this dataset.
+        """
         from harness.report.tables.table import describe_line  # noqa: PLC0415
 
         chosen = only_with(only_with(list(self.records), "label", [label]), "dataset", [dataset] if dataset else None)
@@ -470,7 +464,13 @@ class Results:
         return "\n".join(parts)
 
     def ranked(self, record: Record) -> Ranked:
-        """Return the saved ranks of a finished trial with the rows and labels that they belong to."""
+        """Return the saved ranks of a finished trial with the rows and labels that they belong to.
+
+        Parameters
+        ----------
+        record : Record
+            A record of these results with the status "ok".
+        """
         from harness.data.split import part_data  # noqa: PLC0415
 
         data = self.saved_ranks.data(record)

@@ -237,7 +237,7 @@ def beyond_saved(record: Record, metric: MetricSpec, folder: Path) -> str:
     if metric.depth > record.depth < (record.n_classes or 0):
         return (
             f"metric {metric.name!r} reads {metric.depth} ranks a row, but {folder} keeps {record.depth} of "
-            f"{record.label} on {record.dataset}: run again with --metrics {metric.name}, which keeps as many"
+            f"{record.label} on {record.dataset}. Run again with --metrics {metric.name}, which keeps as many."
         )
     return ""
 
@@ -257,7 +257,7 @@ def ranks_of(folder: Path, record: Record) -> Ranking:
     if saved is None:
         raise HarnessError(
             f"{folder}: the ranks of {record.label} on {record.dataset}, seed {record.seed}, are not there "
-            f"(ranks/{record.key}.npy): run that trial again in another folder"
+            f"(ranks/{record.key}.npy). Run that trial again in another folder."
         )
     _check_file(folder, record, saved)
     try:

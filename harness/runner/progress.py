@@ -166,7 +166,7 @@ class TerminalProgress:
         self.bar.update(self.task, total=total)
 
     def on_data(self, name: str) -> None:
-        self.say(f"reading dataset {name} (kept for the next time)")
+        self.say(f"reading dataset {name} (cached for later runs)")
 
     def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
         self.running[trial.key] = _shown(describe_phase(trial, phase, worker))
@@ -211,7 +211,7 @@ class NotebookProgress:
         self._show()
 
     def on_data(self, name: str) -> None:
-        self.say(f"reading dataset {name} (kept for the next time)")
+        self.say(f"reading dataset {name} (cached for later runs)")
 
     def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
         self.running[trial.key] = describe_phase(trial, phase, worker)

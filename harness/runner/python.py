@@ -35,11 +35,11 @@ def run(
 
     Parameters
     ----------
-    learners : str, estimator, list or dict
+    learners : str, estimator, list or dict, optional
         Compare these learners: names and expressions as on the command line ("pa", "ooz(d=50)", "small=pa(C=0.1)"), or
         estimators (`PA(C=0.3)`, `LogisticRegression()`) whose class a fresh process can import. The keys of a
         dictionary are labels: {"small": PA(C=0.1), "large": PA(C=10)}.
-    datasets : str, path, pair, data frame or list
+    datasets : str, path, pair, data frame or list, optional
         Compare on these datasets: names, files and expressions ("icd10cm", "titles.csv(text=title)"); a pair (X, y) of
         an array or a sparse matrix and labels; a pair (texts, labels); or a data frame, with `text` and `label` naming
         columns. The argument may also be called `data`.

@@ -25,11 +25,13 @@ from harness.experiment.load import (
     without_absent,
 )
 from harness.experiment.options import check_arguments, given_options
+from harness.experiment.references import parse_dataset
 from harness.experiment.resolve import Progress
 from harness.experiment.schema import Experiment, RunOptions
 from harness.host.catalog import Catalog, find_metric
 from harness.host.contract import DatasetSpec
 from harness.host.discovery import Session, make_session
+from harness.records.store import EXPERIMENT
 from harness.report.figures.drawing import FILE_FORMATS
 from harness.report.tables.published import against_grid, read_published
 from harness.report.tables.render import FORMATS, Grid
@@ -218,21 +220,40 @@ def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Repr
     sources = {record.dataset_source for record in results.records}
     absent: dict[str, DataError] = {}
     for table in paper.experiment.datasets:
-        known = [
-            entry.spec
-            for entry in session.catalog.datasets
-            if entry.spec.name == table.source and _has_files(entry.spec)
-        ]
-        was_run = table.label in labels if table.label else table.source in sources
-        if known and not was_run:
-            absent[table.label or table.source] = missing_data(known[0], "it was not available")
+        name = table.label or table.source
+        was_run = name in labels if table.label else name in sources
+        spec = _spec_with_files(table.source, table.params, table.wrapped, session.catalog)
+        if spec is not None and not was_run and name not in paper.experiment.leave_out:
+            absent[name] = missing_data(spec, "it was not available")
     missing = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in absent.items()}}
     return Reproduction(paper, results, _published(paper, results, absent, session.catalog), missing)
 
 
-def _has_files(spec: DatasetSpec) -> bool:
-    """Return whether a dataset is made from files, which may be missing."""
-    return bool(spec.files or spec.obtain or spec.wraps or spec.opens)
+def _spec_with_files(
+    source: str, params: Mapping[str, Any], wrapped: str | None, catalog: Catalog
+) -> DatasetSpec | None:
+    """Return the dataset whose files may be missing: a dataset or the one that it wraps; None if it has no files."""
+    spec = next((entry.spec for entry in catalog.datasets if entry.spec.name == source), None)
+    if spec is None:
+        return None
+    inner = wrapped or (params.get(spec.wraps) if spec.wraps else None)
+    if inner is not None:
+        ref = parse_dataset(str(inner))
+        return _spec_with_files(ref.source, ref.params, ref.wrapped, catalog)
+    return spec if spec.files or spec.obtain else None
+
+
+def holds_quick_version(name: str, folder: Path, catalog: Catalog) -> bool:
+    """Return whether a results folder has the quick version of an experiment, by its trials and datasets left out."""
+    path = experiment_path(name, catalog)
+    raw = read_file(path)
+    if "quick" not in raw or not (folder / EXPERIMENT).exists():
+        return False
+    stored, full, quick = (
+        (table.get("trials"), table.get("leave_out"))
+        for table in (read_file(folder / EXPERIMENT), raw, quick_version(raw, str(path)))
+    )
+    return stored == quick != full
 
 
 def default_out(paper: PaperExperiment) -> Path:
@@ -242,8 +263,9 @@ def default_out(paper: PaperExperiment) -> Path:
 
 def describe_missing_data(error: DataError) -> str:
     """Return the error of a missing dataset and its next step in one line."""
-    text = f"{error.complaint}; {error.next_step}" if error.next_step else error.complaint
-    return " ".join(text.split())
+    if isinstance(error, MissingData) and error.command:
+        return f"{error.culprit} is missing. `{error.command}` provides it."
+    return " ".join(str(error).split())
 
 
 def _remedy(error: DataError) -> str:

@@ -253,9 +253,9 @@ def check_options(experiment: Experiment, options: RunOptions) -> None:
     if options.wait_for_idle is None:
         return
     if options.client is not None or experiment.on is not None:
-        raise SpecError("--wait-for-idle waits for this machine, and --on runs trials on others: use one of the two")
+        raise SpecError("--wait-for-idle waits for this machine, and --on runs trials on others. Use one of the two.")
     if experiment.jobs > 1:
-        raise SpecError("--wait-for-idle would wait for the other trials of --jobs: use one of the two")
+        raise SpecError("--wait-for-idle would wait for the other trials of --jobs. Use one of the two.")
 
 
 # -- data ------------------------------------------------------------------------------------------------------------

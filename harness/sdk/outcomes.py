@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from harness.host.contract import Outcome, Taxonomy
 
@@ -18,40 +18,48 @@ AT_THE_ROOT = -2
 
 
 def tree_from_parents(
-    root: str, parents: Mapping[Any, Any], class_nodes: Sequence[Any], names: Sequence[str] | None = None
+    root: str,
+    parents: Mapping[Any, Any],
+    class_nodes: Sequence[Any],
+    names: Sequence[str] | None = None,
+    more: Iterable[tuple[Any, Any]] = (),
 ) -> Taxonomy:
-    """Return the tree with these nodes below its root, in the order of the mapping.
+    """Return the taxonomy with these nodes below its root, in the order of the mapping.
 
     Parameters
     ----------
     root : str
         Name of the root, which is node 0.
     parents : mapping
-        Parent of each node. A node whose parent is no key of the mapping is a child of the root.
+        Parent of each node. A node whose parent is not a key of the mapping is a child of the root.
     class_nodes : sequence
         Node of each class.
     names : sequence of str or None, default=None
         Name of each node. By default the nodes are strings and name themselves.
+    more : iterable of tuple, default=()
+        Pairs of a node and a further parent of it.
 
     Returns
     -------
     Taxonomy
-        The tree, with the node of each class.
+        The tree, with the node of each class; a lattice if there are further parents.
     """
     number = {node: position for position, node in enumerate(parents, 1)}
     parent = [-1, *(number.get(above, 0) for above in parents.values())]
     placed = [number.get(node, 0) for node in class_nodes]
     node_names = (root, *(parents if names is None else names))
-    return Taxonomy(np.array(parent, dtype=np.int64), np.array(placed, dtype=np.int64), node_names)
+    pairs = [(number[node], number.get(above, 0)) for node, above in more]
+    more_parents = np.array(pairs, dtype=np.int64) if pairs else None
+    return Taxonomy(np.array(parent, dtype=np.int64), np.array(placed, dtype=np.int64), node_names, more_parents)
 
 
 def class_paths(taxonomy: Taxonomy) -> Nodes:
-    """Return the path of each class in the taxonomy.
+    """Return the path of each class in the taxonomy, along first parents.
 
     Parameters
     ----------
     taxonomy : Taxonomy
-        A tree of nodes, with a node for each class.
+        The taxonomy.
 
     Returns
     -------
@@ -70,21 +78,104 @@ def class_paths(taxonomy: Taxonomy) -> Nodes:
     return np.take_along_axis(paths, order, axis=1)
 
 
-def nodes_at_level(paths: Nodes, level: int) -> Nodes:
-    """Return the node of each class at a level of the taxonomy.
+def class_ancestors(taxonomy: Taxonomy) -> csr_array:
+    """Return the node of each class and all nodes above it, along all parents.
 
     Parameters
     ----------
-    paths : ndarray of int, shape (n_classes, depth)
-        Paths by `class_paths`.
-    level : int
-        Level from 1, which is directly below the root.
+    taxonomy : Taxonomy
+        The taxonomy.
 
     Returns
     -------
-    ndarray of int, shape (n_classes,)
-        Nodes; the class's own node if it is above the level.
+    csr_array of shape (n_classes, n_nodes)
+        1 for the node of the class and for its ancestors, without the root; sorted by node.
     """
+    class_node, n_nodes = np.asarray(taxonomy.class_node, np.int64), len(taxonomy.parent)
+    root = np.flatnonzero(np.asarray(taxonomy.parent) < 0)
+    nodes, parents = taxonomy.edges()
+    below = ~np.isin(parents, root)
+    up = csr_array((np.ones(below.sum()), (nodes[below], parents[below])), shape=(n_nodes, n_nodes))
+    here = np.flatnonzero(~np.isin(class_node, root))
+    reached = csr_array((np.ones(here.size), (here, class_node[here])), shape=(class_node.size, n_nodes))
+    found = reached
+    while reached.nnz:
+        reached = csr_array(reached @ up)
+        found = csr_array(found + reached)
+        for matrix in (reached, found):
+            matrix.data[:] = 1
+    found.sort_indices()
+    return found
+
+
+def nodes_by_level(taxonomy: Taxonomy) -> list[Nodes]:
+    """Return the nodes of each class at each level of the taxonomy, from below the root to the deepest class.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy
+        The taxonomy. The level of a node is the length of its longest path from the root.
+
+    Returns
+    -------
+    list of ndarray of int, each of shape (n_classes, most_nodes)
+        In a tree one node for each class, in a lattice possibly several, padded by -1. A class above the level has its
+        own node, a class at the root `AT_THE_ROOT`.
+    """
+    if taxonomy.is_tree:
+        paths = class_paths(taxonomy)
+        return [_at_level(paths, level)[:, np.newaxis] for level in range(1, paths.shape[1] + 1)]
+    levels, class_node = taxonomy.levels(), np.asarray(taxonomy.class_node, np.int64)
+    own = levels[class_node]
+    pairs = class_ancestors(taxonomy).tocoo()
+    found = []
+    for level in range(1, int(own.max(initial=0)) + 1):
+        inside = (levels[pairs.col] == level) | ((pairs.col == class_node[pairs.row]) & (own[pairs.row] < level))
+        found.append(pad_groups(pairs.row[inside], pairs.col[inside], class_node.size))
+    return found
+
+
+def pad_groups(classes: Nodes, nodes: Nodes, n_classes: int) -> Nodes:
+    """Return the nodes of each class from pairs of a class and a node.
+
+    Parameters
+    ----------
+    classes, nodes : ndarray of int
+        The pairs.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of int, shape (n_classes, most_nodes)
+        Padded by -1; `AT_THE_ROOT` for a class without a node.
+    """
+    order = np.argsort(classes, kind="stable")
+    classes, nodes = classes[order], nodes[order]
+    counts = np.bincount(classes, minlength=n_classes)
+    table = np.full((n_classes, max(1, int(counts.max(initial=0)))), -1, np.int64)
+    table[counts == 0, 0] = AT_THE_ROOT
+    table[classes, np.arange(classes.size) - np.repeat(np.cumsum(counts) - counts, counts)] = nodes
+    return table
+
+
+def share_group(groups: Nodes, one: Nodes, other: Nodes) -> NDArray[np.bool_]:
+    """Return whether two classes have a node in common.
+
+    Parameters
+    ----------
+    groups : ndarray of int, shape (n_classes, most_nodes)
+        The nodes of each class, padded by -1.
+    one, other : ndarray of int
+        The classes of each pair.
+    """
+    first, second = groups[one], groups[other]
+    alike = (first[:, :, np.newaxis] == second[:, np.newaxis, :]) & (first != -1)[:, :, np.newaxis]
+    return np.asarray(alike.any(axis=(1, 2)))
+
+
+def _at_level(paths: Nodes, level: int) -> Nodes:
+    """Return the node of each class at a level of a tree: its own node if it is above the level."""
     shown = paths[:, :level]
     deepest = np.where(shown >= 0, np.arange(level), -1).max(axis=1)
     return np.where(deepest >= 0, shown[np.arange(len(shown)), deepest], AT_THE_ROOT)
@@ -149,10 +240,8 @@ def by_class(outcome: Outcome, class_names: tuple[str, ...]) -> ByClass | None:
     truth, answer = truth[labelled], outcome.ranks[labelled, 0].astype(np.int64)
     by_level: list[float] = []
     if outcome.taxonomy is not None:
-        paths = class_paths(outcome.taxonomy)
-        for level in range(1, paths.shape[1] + 1):
-            nodes = nodes_at_level(paths, level)
-            by_level.append(float(np.mean((answer >= 0) & (nodes[answer] == nodes[truth]))))
+        for groups in nodes_by_level(outcome.taxonomy):
+            by_level.append(float(np.mean((answer >= 0) & share_group(groups, answer, truth))))
     return ByClass(
         by_frequency=_bins(truth, answer, outcome.train_class_counts),
         by_level=tuple(by_level),

@@ -131,7 +131,7 @@ def share(value: object) -> Rule:
 
 
 def count(value: object, least: int = 1) -> Rule:
-    """Return the rule for an integer of at least `least`; True and False are no integers.
+    """Return the rule for an integer of at least `least`; True and False are not integers.
 
     Parameters
     ----------

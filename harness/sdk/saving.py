@@ -292,7 +292,7 @@ def as_values(arrays: Mapping[str, NDArray[Any]], records: Mapping[str, RecordCl
     Returns
     -------
     dict of str to object
-        Values by name.
+        Values by name. A named tuple that the file lacks is left out.
     """
     values: dict[str, Any] = {}
     for name, array in arrays.items():
@@ -300,7 +300,8 @@ def as_values(arrays: Mapping[str, NDArray[Any]], records: Mapping[str, RecordCl
             values[name] = array if array.ndim else array.item()
     for name, record in records.items():
         fields = record._fields  # type: ignore[attr-defined]  # it is a named tuple
-        values[name] = record(*[arrays[f"{name}.{field}"] for field in fields])
+        if f"{name}.{fields[0]}" in arrays:
+            values[name] = record(*[arrays[f"{name}.{field}"] for field in fields])
     return values
 
 

@@ -40,7 +40,7 @@ class Texts(Sequence[str]):
         Parameters
         ----------
         texts : iterable of str
-            The texts. A lone surrogate, which is no character, becomes `?`.
+            The texts. A lone surrogate, which is not a character, becomes `?`.
 
         Returns
         -------

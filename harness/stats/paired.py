@@ -441,7 +441,7 @@ TESTS: dict[str, PairedTest] = {
     ),
     "wins": PairedTest(
         "the rule of nine wins in ten trials (no correction)",
-        "for tables of the papers that use this rule; it is no test",
+        "for tables of the papers that use this rule; it is not a test",
         _rule_of_wins,
         lambda _: WINS_OF,
         all_pairs=False,

@@ -161,7 +161,7 @@ def parse(text: str) -> Expression:
     Raises
     ------
     SpecError
-        If the text is no expression, or names a parameter twice.
+        If the text is not an expression, or names a parameter twice.
 
     Examples
     --------

@@ -31,7 +31,7 @@ ALLOWED = (
     "'given' / 'given:NAME' for a split of the dataset, 'grouped:COLUMN', 'grouped:text' or 'time:COLUMN', "
     "each optionally with a share, as in 'grouped:text:0.2'"
 )
-ONE_LABEL = "needs one label a row: use holdout:SHARE or kfold:K for multi-label data"
+ONE_LABEL = "needs one label a row. Use holdout:SHARE or kfold:K for multi-label data."
 """The message for a stratified split of multi-label data."""
 
 

@@ -127,7 +127,7 @@ def parse_duration(value: object) -> float:
     Raises
     ------
     ValueError
-        If the value is no positive duration.
+        If the value is not a positive duration.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def parse_size(value: object) -> int:
     Raises
     ------
     ValueError
-        If the value is no positive size.
+        If the value is not a positive size.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def parse_memory(value: object) -> int:
     Raises
     ------
     ValueError
-        If the value is no size, or is below `SMALLEST_MEMORY`: its unit is most likely missing.
+        If the value is not a size, or is below `SMALLEST_MEMORY`: its unit is most likely missing.
     """
     size = parse_size(value)
     if size < SMALLEST_MEMORY:

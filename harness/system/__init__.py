@@ -157,7 +157,7 @@ def choose_system(platform: str, wanted: str | None) -> System:
     """
     if platform == "linux" and wanted != POSIX:
         return linux
-    from harness.system import posix  # noqa: PLC0415 (imports psutil, which is no dependency on Linux)
+    from harness.system import posix  # noqa: PLC0415 (imports psutil, which is not a dependency on Linux)
 
     return posix
 

@@ -223,7 +223,7 @@ def checked_representation(rows: Any) -> csr_array:
     Raises
     ------
     ContractError
-        If the result is no matrix of finite numbers.
+        If the result is not a matrix of finite numbers.
     """
     try:
         return checked_rows(rows)

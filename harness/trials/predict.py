@@ -587,5 +587,5 @@ def next_array(buffer: BinaryIO) -> NDArray[Any]:
     n_bytes = dtype.itemsize * math.prod(shape)
     content = buffer.read(n_bytes)
     if len(content) != n_bytes:
-        raise ValueError(f"an array of {n_bytes:,} bytes of which {len(content):,} are there")
+        raise ValueError(f"an array of {n_bytes:,} bytes has only {len(content):,}")
     return np.frombuffer(content, dtype).reshape(shape)

@@ -31,7 +31,7 @@ TEMPERATURES = 2.0 ** np.arange(-8, 9, 0.25)
 MOST_ROUNDS = 100
 
 
-def _members_tell_edges(blend: Blend) -> bool:
+def _members_have_edges(blend: Blend) -> bool:
     return isinstance(blend.learners, str) or all(hasattr(learner, "edges_touched") for learner in blend.learners)
 
 
@@ -253,7 +253,7 @@ class Blend(Wrapper):
         if all(hasattr(model, "index_bytes_") for model in self.models_):
             self.index_bytes_ = sum(int(model.index_bytes_) for model in self.models_)
 
-    @available_if(_members_tell_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    @available_if(_members_have_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
         """Edges read per active feature by all learners together; present if each learner has it.
 
@@ -261,7 +261,7 @@ class Blend(Wrapper):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows.
-        k : int
+        k : int, default=1
             Number of classes for each row, at least 1.
 
         Returns
@@ -328,10 +328,10 @@ def as_probabilities(ranks: NDArray[np.int32], scores: NDArray[np.float64], temp
 
 def fit_temperature(ranks: NDArray[np.int32], scores: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:
     """Return the temperature of the highest likelihood on the rows whose class is ranked; 1 without any."""
-    told = is_true.any(axis=1)
-    if not told.any():
+    labelled = is_true.any(axis=1)
+    if not labelled.any():
         return 1.0
-    ranks, scores, is_true = ranks[told], scores[told], is_true[told]
+    ranks, scores, is_true = ranks[labelled], scores[labelled], is_true[labelled]
     tiny = np.finfo(np.float64).tiny
     likelihoods = []
     for temperature in TEMPERATURES:

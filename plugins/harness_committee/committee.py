@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from harness.sdk import rules
 from harness.sdk.classifier import Matrix, SearchScores, as_labels
 from harness.sdk.wrappers import positions_by, rank_scores, seeds
-from harness_committee.wrapper import Wrapper, learns_in_batches, seeded, tells_passes
+from harness_committee.wrapper import Wrapper, learns_in_batches, reports_passes, seeded
 
 VOTES = ("majority", "minfreq")
 
@@ -240,7 +240,7 @@ def train_member(learner: Any, taken: list[int], X: Matrix, y: NDArray[Any]) -> 
     """Return the models of one member: copies after each of the given passes, or the trained learner alone."""
     if not taken:
         return [learner.fit(X, y)]
-    if "passes" not in learner.get_params(deep=False) or not tells_passes(learner):
+    if "passes" not in learner.get_params(deep=False) or not reports_passes(learner):
         raise ValueError(f"passes={taken}: {type(learner).__name__} does not call after_pass; leave passes out")
     learner.set_params(passes=taken[-1])
     models: list[Any] = []

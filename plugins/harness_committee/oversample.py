@@ -75,7 +75,7 @@ class Oversample(OneInside):
         seed, draws = seeds(self.random_state, 2)
         learner = seeded(self.learner, seed)
         rows = drawn_rows(labels, self.least, draws)
-        self._fit_inside(learner, X[rows], labels[rows], after_pass or _say_nothing)
+        self._fit_inside(learner, X[rows], labels[rows], after_pass or _ignore_pass)
         self._take_over(learner)
         return self
 
@@ -83,7 +83,7 @@ class Oversample(OneInside):
         return {"least": rules.count(self.least)}
 
 
-def _say_nothing(number: int) -> None:
+def _ignore_pass(number: int) -> None:
     """Do nothing after a pass."""
 
 

@@ -22,12 +22,12 @@ def seeded(learner: Any, seed: int) -> Any:
     return fresh(Perceptron() if learner is None else learner, seed)
 
 
-def tells_passes(learner: Any) -> bool:
+def reports_passes(learner: Any) -> bool:
     """Return whether the learner's `fit` calls `after_pass`."""
     return "after_pass" in inspect.signature(learner.fit).parameters
 
 
-def tells_edges(wrapper: Wrapper) -> bool:
+def has_edges(wrapper: Wrapper) -> bool:
     """Return whether the inner learner counts the edges that it reads."""
     return hasattr(wrapper.learner, "edges_touched")
 
@@ -38,7 +38,7 @@ def learns_in_batches(wrapper: Wrapper) -> bool:
     return hasattr(inside, "partial_fit")
 
 
-def _inside_tells_scores(wrapper: Wrapper) -> bool:
+def _inside_has_scores(wrapper: Wrapper) -> bool:
     return wrapper.learner is None or tells_scores(wrapper.learner)
 
 
@@ -77,7 +77,7 @@ class Wrapper(Classifier):
         if len(known) == len(sizes):  # a sum of what is known would pass for the whole
             self.index_size_ = sum(known)
 
-    @available_if(tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    @available_if(has_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
         """Return the edges read per active feature by all models together; present if the inner learner has it.
 
@@ -85,7 +85,7 @@ class Wrapper(Classifier):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows.
-        k : int
+        k : int, default=1
             Number of classes for each row, at least 1.
 
         Returns
@@ -154,7 +154,7 @@ class OneInside(Wrapper):
     def _rank(self, X: Matrix, k: int) -> NDArray[np.int32]:
         return positions_by(self.learner_, X, k)
 
-    @available_if(_inside_tells_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    @available_if(_inside_has_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of the inner learner for the classes in `ranks`; 0 for pads.
 
@@ -193,7 +193,7 @@ class OneInside(Wrapper):
 
     def _fit_inside(self, learner: Any, X: Matrix, y: Any, after_pass: AfterPass) -> None:
         """Train the inner learner; if it does not report passes, its training counts as one pass."""
-        if tells_passes(learner):
+        if reports_passes(learner):
             learner.fit(X, y, after_pass=after_pass)
         else:
             learner.fit(X, y)

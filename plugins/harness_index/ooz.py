@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import rules
+from harness.sdk.index import are_many
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.touched import empty_space
 from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, OOZStep, update_ooz
@@ -171,9 +172,27 @@ class OOZ(IndexLearner):
         if self.remove_after is not None and number > self.remove_after:
             self.free_[:] = self.source_ = 0.0
         n_classes = self.classes_.size
+        if self._learn_many(instances, labels, order):
+            return order.size
         space, losses = empty_space(n_classes), np.zeros(n_classes)
         chosen = np.empty(min(self.k, n_classes) if self.shift else 0, np.int32)
         return update_ooz(self.rows_, self.free_, instances, labels, order, space, losses, chosen, self._step())
+
+    def _learn_many(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
+        """Learn by the kernel for many classes, if it has these rules and is faster. Return whether it did."""
+        printed = self.variant == "2010" and self.deduct != "level" and not self.third_source and self.dropped == "lost"
+        one_label_each = bool(np.all(np.diff(labels.indptr) == 1))
+        if not (are_many(self.classes_) and printed and self.keep == "all" and self.d and one_label_each):
+            return False
+        from harness_index import many_classes  # noqa: PLC0415 (compiles kernels that few datasets need)
+
+        k = self.k if self.shift else 0
+        found = many_classes.learn_pass(
+            self.rows_, self.free_, instances, labels, order, self.classes_.size, k, self._step()
+        )
+        if found is not None:
+            self.rows_ = found
+        return found is not None
 
     def _source_of_a_label(self) -> float:
         """Return the weight in the free source of each further label of a row."""

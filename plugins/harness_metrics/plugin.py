@@ -342,7 +342,7 @@ CONFIDENCE = [
         name="automatic",
         compute="harness_metrics.confidence:automatic",
         title="automatic at {accuracy}",
-        summary="share of rows, the surest first, that can be left to the machine at this accuracy",
+        summary="share of rows, most confident first, that can be automated at this accuracy",
         parameters={"accuracy": 0.95},
     ),
     _share(

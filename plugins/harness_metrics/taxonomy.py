@@ -1,6 +1,7 @@
-"""Metrics along the class tree: tree loss (Cai and Hofmann), accuracy by parent and level, hierarchical F1.
+"""Metrics along the taxonomy: tree loss (Cai and Hofmann), accuracy by parent and level, hierarchical F1.
 
-A prediction is the first-ranked class. If a row has several true classes, the nearest one counts, and all of them for
+The nodes of a class are its own and all its ancestors below the root, each once, in a tree as in a lattice. A
+prediction is the first-ranked class. If a row has several true classes, the nearest one counts, and all of them for
 hierarchical precision and recall. Without a taxonomy the result is None.
 """
 
@@ -11,20 +12,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from harness import Outcome
-from harness.sdk.outcomes import Nodes, class_paths, nodes_at_level
+from harness.sdk.outcomes import Nodes, class_ancestors, nodes_by_level, pad_groups, share_group
 from harness_metrics.truth import first_ranked, true_pairs
 
+Costs = NDArray[np.float64]
 
-def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> float | None:
-    """Return the mean cost of the nodes on only one of the paths from the root to the true and to the predicted class.
 
-    Without a prediction, every node on the true path counts twice, as for an equally deep prediction elsewhere.
+def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] | None = None) -> float | None:
+    """Return the mean cost of the nodes that only the true or only the predicted class has.
+
+    The nodes of a class are its own and all its ancestors. Without a prediction, every node of the true class counts
+    twice, as for an equally deep prediction elsewhere.
 
     Formula
     -------
-    tree loss = sum of the costs of nodes on just one of the paths to the label and to the first class, mean over rows
+    tree loss = sum of the costs of nodes that just one of the label and the first class has, mean over rows
 
     When to use
     -----------
@@ -34,14 +39,24 @@ def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> floa
     ----------
     outcome : Outcome
         Results of a trial.
-    costs : float or sequence of float, default=0.5
-        Cost of a node: a number, or a list by level from below the root. The last entry applies to deeper levels too.
+    costs : float, sequence of float, or None, default=None
+        Cost of a node: a number, or a list by level from below the root, whose last entry applies to deeper levels too.
+        None means the costs of the taxonomy, for missing and for entering a node; 1/2 if it has none.
     """
-    return _mean_loss(outcome, costs)
+    if outcome.taxonomy is None:
+        return None
+    if costs is None and outcome.taxonomy.costs is not None:
+        missed, entered = np.asarray(outcome.taxonomy.costs, np.float64).T
+        return _mean_loss(outcome, missed, entered)
+    by_level = _level_costs(0.5 if costs is None else costs)
+    by_node = by_level[np.clip(outcome.taxonomy.levels() - 1, 0, by_level.size - 1)]
+    return _mean_loss(outcome, by_node, by_node)
 
 
 def tree_error(outcome: Outcome) -> float | None:
     """Return the mean number of edges between the true and the predicted class.
+
+    In a lattice it is the number of nodes that only one of the two classes has.
 
     Formula
     -------
@@ -51,11 +66,11 @@ def tree_error(outcome: Outcome) -> float | None:
     -----------
     To compare with papers that report the tree-induced error.
     """
-    return _mean_loss(outcome, 1.0)
+    return tree_loss(outcome, costs=1.0)
 
 
 def parent_accuracy(outcome: Outcome) -> float | None:
-    """Return the share of rows whose predicted class has the same parent as a true one; None in a flat tree.
+    """Return the share of rows whose predicted class shares a parent with a true one; None in a flat tree.
 
     Formula
     -------
@@ -68,17 +83,21 @@ def parent_accuracy(outcome: Outcome) -> float | None:
     taxonomy = outcome.taxonomy
     if taxonomy is None:
         return None
-    above = np.asarray(taxonomy.parent)[np.asarray(taxonomy.class_node)]
     root = int(np.flatnonzero(np.asarray(taxonomy.parent) < 0)[0])
-    if ((above == root) | (above < 0)).all():  # all classes have one parent, so the figure is meaningless
+    class_node, (nodes, parents) = np.asarray(taxonomy.class_node), taxonomy.edges()
+    number, n_nodes = np.arange(class_node.size), len(taxonomy.parent)
+    places = csr_array((np.ones(number.size), (number, class_node)), shape=(number.size, n_nodes))
+    above = (places @ csr_array((np.ones(nodes.size), (nodes, parents)), shape=(n_nodes, n_nodes))).tocoo()
+    if (above.col == root).all():  # all classes have one parent, so the figure is meaningless
         return None
-    return _share_alike(outcome, above)
+    return _share_alike(outcome, pad_groups(above.row, above.col, number.size))
 
 
 def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
     """Return the share of rows whose predicted class is below the same node of a level as a true one.
 
-    Level 1 is just below the root. A class above the level is its own node.
+    Level 1 is just below the root. A class above the level is its own node. In a lattice, the level of a node is the
+    length of its longest path from the root, and classes need one node of the level in common.
 
     Formula
     -------
@@ -102,10 +121,8 @@ def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
     """
     if outcome.taxonomy is None:
         return None
-    paths = class_paths(outcome.taxonomy)
-    if not 1 <= level <= paths.shape[1]:
-        return None
-    return _share_alike(outcome, nodes_at_level(paths, level))
+    levels = nodes_by_level(outcome.taxonomy)
+    return _share_alike(outcome, levels[level - 1]) if 1 <= level <= len(levels) else None
 
 
 def hp(outcome: Outcome) -> float | None:
@@ -171,54 +188,53 @@ def _nodes(outcome: Outcome) -> _NodeCounts | None:
     if outcome.taxonomy is None:
         return None
     rows, classes = true_pairs(outcome)
-    paths = class_paths(outcome.taxonomy)
+    ancestors = class_ancestors(outcome.taxonomy)
     labelled = np.unique(rows)
     predicted = first_ranked(outcome)[labelled]
     known = predicted >= 0
-    n_nodes = len(outcome.taxonomy.parent)
-    true = _row_nodes(rows, paths[classes], n_nodes)
+    true = _row_nodes(rows, ancestors[classes])
     if not true.size:
         return None
-    said = _row_nodes(labelled[known], paths[predicted[known]], n_nodes)
+    said = _row_nodes(labelled[known], ancestors[predicted[known]])
     return _NodeCounts(len(said), len(true), int(np.isin(said, true).sum()))
 
 
-def _row_nodes(rows: Nodes, paths: Nodes, n_nodes: int) -> Nodes:
-    """Return each pair of a row and a node of its paths once, as a number."""
-    pairs = rows[:, np.newaxis] * n_nodes + paths
-    return np.unique(pairs[paths >= 0])
+def _row_nodes(rows: Nodes, ancestors: csr_array) -> Nodes:
+    """Return each pair of a row and a node of its classes once, as a number."""
+    row_of = np.repeat(rows, np.diff(ancestors.indptr))
+    return np.unique(row_of * ancestors.shape[1] + ancestors.indices)
 
 
-def _mean_loss(outcome: Outcome, costs: float | Sequence[float]) -> float | None:
+def _mean_loss(outcome: Outcome, missed: Costs, entered: Costs) -> float | None:
+    """Return the mean cost of the missed nodes of the nearest true class and the wrong ones of the predicted class."""
     rows, classes = true_pairs(outcome)
     if outcome.taxonomy is None or not rows.size:
         return None
-    paths = class_paths(outcome.taxonomy)
-    by_level = _level_costs(costs, paths.shape[1])
-    whole = (paths >= 0) @ by_level  # the cost of the complete path of each class
+    ancestors = class_ancestors(outcome.taxonomy)
     predicted = first_ranked(outcome)[rows]
     known = predicted >= 0
-    shared = (paths[classes] == paths[predicted]) & (paths[classes] >= 0)
-    loss = np.where(known, whole[classes] + whole[predicted] - 2 * (shared @ by_level), 2 * whole[classes])
+    shared = ancestors[classes].multiply(ancestors[predicted]) @ (missed + entered)
+    missing, entering = ancestors @ missed, ancestors @ entered
+    loss = np.where(known, missing[classes] + entering[predicted] - shared, missing[classes] + entering[classes])
     nearest = np.minimum.reduceat(loss, np.flatnonzero(np.diff(rows, prepend=-1)))
     return float(nearest.mean())
 
 
-def _level_costs(costs: float | Sequence[float], depth: int) -> NDArray[np.float64]:
+def _level_costs(costs: float | Sequence[float]) -> Costs:
     given = np.atleast_1d(np.asarray(costs, np.float64))
     if given.ndim != 1 or not given.size or not np.isfinite(given).all() or (given < 0).any():
         raise ValueError(f"costs must be a number or a list of numbers from 0, got {costs!r}")
-    return given[np.minimum(np.arange(depth), len(given) - 1)]
+    return given
 
 
-def _share_alike(outcome: Outcome, group: Nodes) -> float | None:
-    """Return the share of rows whose predicted class is in the group of a true one.
+def _share_alike(outcome: Outcome, groups: Nodes) -> float | None:
+    """Return the share of rows whose predicted class is in a group of a true one.
 
-    `group` has the group of each class.
+    `groups` has the groups of each class, padded by -1.
     """
     rows, classes = true_pairs(outcome)
     if not rows.size:
         return None
     predicted = first_ranked(outcome)[rows]
-    alike = (predicted >= 0) & (group[predicted] == group[classes])
+    alike = (predicted >= 0) & share_group(groups, predicted, classes)
     return float(np.logical_or.reduceat(alike, np.flatnonzero(np.diff(rows, prepend=-1))).mean())

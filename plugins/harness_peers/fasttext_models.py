@@ -146,7 +146,7 @@ class Softmax(RankingPeer):
         return Staged(classes, n_features, _File(file))
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        raise NotImplementedError("`stage` does it all: texts are no rows")
+        raise NotImplementedError("`stage` does it all: texts are not rows")
 
     def _train(self, rows: _File) -> None:
         settings = self.get_params()

@@ -7,20 +7,24 @@ and reading the class from the path.
 from __future__ import annotations
 
 import pickle
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from hiclass import LocalClassifierPerParentNode
+from networkx import DiGraph
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from harness import Taxonomy
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import rows_of
+from harness_peers.peer import SavedAsFiles, rows_of
+
+TRUSTED = frozenset({"hiclass.ConstantClassifier.ConstantClassifier"})
+"""Types in saved models that skops does not know; it knows the classifiers of scikit-learn."""
 
 
-class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PerParent(SavedAsFiles, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """HiClass's LocalClassifierPerParentNode: from the root down, one classifier chooses among the children of a node.
 
     It predicts a single class per row, since its probabilities depend on the other rows of the same call.
@@ -62,8 +66,10 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     array([0, 1, 2, 3])
     """
 
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_", "_leaves"})
     model_: Any
     classes_: NDArray[Any]
+    _leaves: dict[str, int]
 
     def __init__(self, *, local_classifier: Any = None, replace_classifiers: bool = True) -> None:
         self.local_classifier = local_classifier
@@ -95,7 +101,7 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
             n_jobs=allowed_threads(),
         )
         self.model_.fit(rows_of(rows), paths[position])
-        self._leaves = {path[path != ""][-1]: place for place, path in enumerate(paths)}
+        self._leaves = {str(path[path != ""][-1]): place for place, path in enumerate(paths)}
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -117,6 +123,39 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         ends = [path[path != ""][-1] for path in found]
         return self.classes_[[self._leaves[end] for end in ends]]
 
+    def _save_model(self, path: str) -> None:
+        """Write the tree and its classifiers by skops: HiClass writes no files of its own."""
+        tree = self.model_.hierarchy_
+        place = {name: number for number, name in enumerate(tree.nodes)}
+        found = {
+            "names": [str(name) for name in place],
+            "edges": [[place[parent], place[child]] for parent, child in tree.edges],
+            "classifiers": {str(place[name]): one["classifier"] for name, one in tree.nodes.items() if one},
+            "root": place[self.model_.root_],
+            "separator": self.model_.separator_,
+            "levels": self._depth,
+            "dtype": self.model_.dtype_.str,
+            "leaves": self._leaves,
+        }
+        _skops().dump(found, f"{path}.skops")
+
+    def _load_model(self, path: str) -> None:
+        skops, file = _skops(), f"{path}.skops"
+        unknown = set(skops.get_untrusted_types(file=file)) - TRUSTED
+        if unknown:
+            raise ValueError(f"its classifiers have types that are not trusted: {', '.join(sorted(unknown))}")
+        found = skops.load(file, trusted=sorted(TRUSTED))
+        names, tree = found["names"], DiGraph()
+        for number, name in enumerate(names):
+            known = found["classifiers"].get(str(number))
+            tree.add_node(name, **({} if known is None else {"classifier": known}))
+        tree.add_edges_from((names[parent], names[child]) for parent, child in found["edges"])
+        model = LocalClassifierPerParentNode(n_jobs=allowed_threads())
+        model._create_logger()
+        model.hierarchy_, model.root_, model.separator_ = tree, names[found["root"]], found["separator"]
+        model.max_levels_, model.dtype_ = found["levels"], np.dtype(found["dtype"])
+        self.model_, self._leaves = model, found["leaves"]
+
     @property
     def _depth(self) -> int:
         return int(self.model_.max_levels_)
@@ -125,6 +164,14 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     def index_bytes_(self) -> int:
         """The bytes of the tree with its classifiers, as pickle writes them."""
         return len(pickle.dumps(self.model_.hierarchy_))
+
+
+def _skops() -> Any:
+    try:
+        import skops.io  # noqa: PLC0415 (an extra, to save models)
+    except ImportError as error:
+        raise ValueError("skops is not installed: pip install 'manyclass-harness[skops]'") from error
+    return skops.io
 
 
 def paths_to(classes: NDArray[Any], taxonomy: Taxonomy) -> NDArray[Any]:

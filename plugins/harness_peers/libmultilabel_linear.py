@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from libmultilabel.linear import linear, tree
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csc_matrix, csr_array, csr_matrix, issparse
 
 from harness.sdk.kernels.instances import Labels
+from harness.sdk.saving import NamedArrays, class_name, read_model, write_model
 from harness.sdk.threads import allowed_threads
 from harness_peers.peer import ScoringPeer, seed_c
 
@@ -51,7 +52,9 @@ class _LibMultiLabel(ScoringPeer):
         Seed of LIBLINEAR's order of rows.
     """
 
+    tool_attributes: ClassVar[frozenset[str]] = frozenset({"model_", "_met"})
     model_: Any
+    _met: NDArray[np.int32]
 
     def __init__(
         self, *, s: int = 1, c: float = 1.0, e: float = 0.1, B: float = 1.0, random_state: int | None = None
@@ -84,6 +87,34 @@ class _LibMultiLabel(ScoringPeer):
     @abstractmethod
     def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
         """Return a model of LibMultiLabel."""
+
+    @property
+    def _flat(self) -> Any:
+        """The model with the weights, as LibMultiLabel names it."""
+        return self.model_
+
+    def _save_model(self, path: str) -> None:
+        """Write the arrays of the model: LibMultiLabel's own files are pickles."""
+        flat = self._flat
+        header = {"learner": class_name(type(self)), "name": flat.name, "bias": flat.bias, "sums": flat.multiclass}
+        arrays = {"known": self._met, "thresholds": np.asarray(flat.thresholds), **_weights_as_arrays(flat.weights)}
+        write_model(f"{path}.npz", header, arrays | self._tree_as_arrays())
+
+    def _load_model(self, path: str) -> None:
+        header, arrays = read_model(f"{path}.npz")
+        thresholds = arrays["thresholds"] if arrays["thresholds"].ndim else arrays["thresholds"].item()
+        weights = _weights_from(arrays)
+        flat = linear.FlatModel(header["name"], weights, header["bias"], thresholds, header["sums"])
+        self._met = arrays["known"]
+        self.model_ = self._model_from(flat, arrays)
+
+    def _tree_as_arrays(self) -> NamedArrays:
+        """Return the tree of the model as arrays; nothing without a tree."""
+        return {}
+
+    def _model_from(self, flat: Any, arrays: NamedArrays) -> Any:
+        """Return the model with these weights, and with the tree in the arrays."""
+        return flat
 
     def _spread(self, scores: Any) -> NDArray[np.float64]:
         """Return the scores of the labels that occur in training, arranged as scores of all classes."""
@@ -204,12 +235,61 @@ class Tree(_LibMultiLabel):
         return self._spread(self.model_.predict_values(csr_matrix(rows), beam_width=self.beam_width))
 
     @property
+    def _flat(self) -> Any:
+        return self.model_.flat_model
+
+    def _tree_as_arrays(self) -> NamedArrays:
+        nodes: list[Any] = []
+        self.model_.root.dfs(nodes.append)
+        labels = [np.asarray(node.label_map, dtype=np.int64) for node in nodes]
+        return {
+            "children": np.array([len(node.children) for node in nodes]),
+            "labels": np.concatenate(labels),
+            "bounds": np.cumsum([0, *map(len, labels)]),
+            "node_ptr": np.asarray(self.model_.node_ptr),
+        }
+
+    def _model_from(self, flat: Any, arrays: NamedArrays) -> Any:
+        root = _tree_from(arrays)
+        root.is_root, root.model = True, SimpleNamespace(bias=flat.bias)
+        return tree.TreeModel(root, flat, arrays["node_ptr"])
+
+    @property
     def index_bytes_(self) -> int:
         """The bytes of the weights of all nodes."""
         weights = self.model_.flat_model.weights
         if not issparse(weights):
             return int(weights.nbytes)
         return int(weights.data.nbytes + weights.indices.nbytes + weights.indptr.nbytes)
+
+
+def _weights_as_arrays(weights: Any) -> NamedArrays:
+    if not issparse(weights):
+        return {"weights": np.asarray(weights)}
+    by_column = csc_matrix(weights)
+    shape = np.array([*weights.shape, weights.format == "csr"])
+    return {"data": by_column.data, "indices": by_column.indices, "starts": by_column.indptr, "shape": shape}
+
+
+def _weights_from(arrays: NamedArrays) -> Any:
+    if "weights" in arrays:
+        return np.asmatrix(arrays["weights"])
+    n_rows, n_columns, by_row = arrays["shape"].tolist()
+    weights = csc_matrix((arrays["data"], arrays["indices"], arrays["starts"]), (n_rows, n_columns))
+    return weights.tocsr() if by_row else weights
+
+
+def _tree_from(arrays: NamedArrays) -> Any:
+    """Return the root of a tree whose nodes are given from the root down, each before its children."""
+    counts, bounds = arrays["children"].tolist(), arrays["bounds"].tolist()
+    waiting: list[Any] = []
+    for index in reversed(range(len(counts))):
+        children = [waiting.pop() for _ in range(counts[index])]
+        node = tree.Node(arrays["labels"][bounds[index] : bounds[index + 1]], children)
+        node.index = index
+        waiting.append(node)
+    (root,) = waiting
+    return root
 
 
 @contextlib.contextmanager

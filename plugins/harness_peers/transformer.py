@@ -277,7 +277,7 @@ def _check_folder(folder: str) -> None:
     if not folder or not place.is_dir():
         raise ValueError(f"folder {folder!r} is not there: {expected}")
     if not (place / "config.json").is_file():
-        raise ValueError(f"folder {folder!r} is no model, config.json is missing: {expected}")
+        raise ValueError(f"folder {folder!r} is not a model, config.json is missing: {expected}")
     if not any(file.suffix in WEIGHT_FILES for file in place.iterdir()):
         raise ValueError(f"folder {folder!r} has no weights, no file ends in {' or '.join(WEIGHT_FILES)}: {expected}")
     _read(AutoConfig, folder)

@@ -8,9 +8,10 @@ prediction: writing rows as lines, and `predict`. Releasing examples is not time
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,14 @@ MOST_HELD_BYTES = 3_200_000_000
 """Maximum size of parsed examples in memory."""
 EXAMPLE_BYTES = 32_000
 """Memory of an example in Vowpal Wabbit, without the scores of all classes."""
+_HEAD = struct.Struct("<cff4I")
+"""Head of a model file after two texts: a mark, the range of labels, bits, topics, n-grams and skips."""
+MOST_OPTIONS = 10_000
+"""Maximum length of the options in a model file."""
+SAVED_OPTIONS = frozenset(
+    f"--{name}" for name in ("oaa", "plt", "log_multi", "recall_tree", "kary_tree", "learning_rate", "power_t")
+)
+"""Options that Vowpal Wabbit keeps in the files of these learners."""
 USUAL_DEPTHS = (1, 10)
 """Numbers of classes per row that trials usually need: the best one, and a ranking."""
 
@@ -110,8 +119,13 @@ class _Vowpal(Peer):
         self.workspace_.save(path)
 
     def _load_model(self, path: str) -> None:
-        given = f"--initial_regressor {path} {self.options} --loss_function {self.loss_function} --quiet"
-        self.workspace_ = Workspace(given)
+        _check_options(path)
+        self.workspace_ = self._opened_from(path, *self.options.split())
+
+    def _opened_from(self, path: str, *options: str) -> Any:
+        """Return a workspace with the model at this path; the path may have spaces."""
+        given = ["--initial_regressor", path, *options, "--loss_function", self.loss_function, "--quiet"]
+        return Workspace(arg_list=given)
 
     @property
     def index_bytes_(self) -> int:
@@ -335,9 +349,31 @@ class LabelTree(_Vowpal, RankingPeer):
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model")
                 self.workspace_.save(path)
-                asked = f"--testonly --loss_function {self.loss_function} --top_k {told} --quiet"
-                self._opened[k] = Workspace(f"--initial_regressor {path} {asked}")
+                self._opened[k] = self._opened_from(path, "--testonly", "--top_k", str(told))
         return self._opened[k]
+
+
+def _check_options(path: str) -> None:
+    """Raise ValueError if a model file sets other options than those of this module, such as one that writes a file.
+
+    Vowpal Wabbit reads options from the head of the file as if they were given on the command line.
+    """
+    with open(path, "rb") as file:
+        version = _read_text(file)
+        _read_text(file)  # the name of the model
+        *_, ngrams, skips = _HEAD.unpack(file.read(_HEAD.size))
+        words = _read_text(file).split()
+    others = [word for word in words if word.startswith("-") and word.partition("=")[0] not in SAVED_OPTIONS]
+    if int(version.partition(".")[0] or 0) < 9 or ngrams or skips or others:
+        raise ValueError(f"not a model of this learner: version {version}, options {' '.join(others) or 'none'}")
+
+
+def _read_text(file: BinaryIO) -> str:
+    """Return a text with its length before it."""
+    (size,) = struct.unpack("<I", file.read(4))
+    if size > MOST_OPTIONS:
+        raise ValueError("not a model of Vowpal Wabbit")
+    return file.read(size).rstrip(b"\0").decode("ascii")
 
 
 def _hold(lines: list[str], arguments: str, n_classes: int) -> _Examples:

@@ -32,7 +32,7 @@ SAMPLE = 0.1
 """Share of the rows that choose the cost: candidates for the held-out rows take time, too."""
 
 
-def _proposer_tells_edges(learner: Shortlist) -> bool:
+def _proposer_has_edges(learner: Shortlist) -> bool:
     return isinstance(learner.learner, str) or hasattr(learner.learner, "edges_touched")
 
 
@@ -283,7 +283,7 @@ class Shortlist(Classifier):
         own = sum(array.nbytes for array in self.tables_)
         return own + int(getattr(self.proposer_, "index_bytes_", 0))
 
-    @available_if(_proposer_tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    @available_if(_proposer_has_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
         """Edges read per active feature, by the proposer and by the machines of its candidates together.
 
@@ -291,7 +291,7 @@ class Shortlist(Classifier):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows.
-        k : int
+        k : int, default=1
             Number of classes for each row, at least 1.
 
         Returns
@@ -321,10 +321,10 @@ class Shortlist(Classifier):
         self.tables_ = build_tables(self.weights_, self.bias_, self.group_of_)
 
     def _rules(self) -> dict[str, rules.Rule]:
-        asks = any(hasattr(self.learner, name) for name in ("rank", "decision_function", "predict_proba"))
+        can_rank = any(hasattr(self.learner, name) for name in ("rank", "decision_function", "predict_proba"))
         named = isinstance(self.learner, str) and self.learner in PROPOSERS
         return {
-            "learner": (named or asks, f"a learner with rank or scores, or one of {', '.join(PROPOSERS)}"),
+            "learner": (named or can_rank, f"a learner with rank or scores, or one of {', '.join(PROPOSERS)}"),
             "candidates": rules.count(self.candidates),
             "C": cost_rule(self.C),
             "group_classes": rules.optional(self.group_classes, rules.count(self.group_classes, 2)),

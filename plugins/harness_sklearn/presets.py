@@ -425,14 +425,26 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the softmax of the negative distances, rows x classes; not calibrated."""
+        """Return the softmax of the negative distances, rows x classes; not calibrated.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
         return np.asarray(softmax(scores, axis=1))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
@@ -499,7 +511,13 @@ class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn
             return np.asarray(super().predict(X))
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the share of each class in the weight of the neighbours of each row."""
+        """Return the share of each class in the weight of the neighbours of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        """
         with _allowed_jobs(self):
             return super().predict_proba(X)
 

@@ -15,12 +15,13 @@ from harness.sdk import rules, saving
 from harness.sdk.classifier import Matrix, SearchScores
 from harness.sdk.costs import settle_cost
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
+from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy, lattice_nodes
 from harness_svm.linear import draw_seed
 from harness_svm.structured.classifier import StructuredMachine
 from harness_svm.structured.kernels.class_tree import ClassTree, as_tree
+from harness_svm.structured.kernels.lattice import Lattice, as_lattice
 from harness_svm.structured.kernels.tree_sweeps import rank_by_tree, sum_up, sweep_matrix
-from harness_svm.structured.solver import Kernels
+from harness_svm.structured.solver import Kernels, class_paths
 
 TREE_KERNELS = Kernels(
     sweep_matrix,
@@ -41,9 +42,9 @@ Prices = tuple[float | tuple[float, float], ...]
 class HSVM(SearchScores, StructuredMachine):
     """Hierarchical support vector machine of Cai and Hofmann (CIKM 2004), solved in the dual row by row.
 
-    F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, without the root. A mistake costs the
-    nodes that are on only one of the two paths. One vector per class is stored; the vector of a node is the sum of
-    those below it.
+    F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z of class y: its own and all above it, without the root. In a
+    taxonomy whose nodes have several parents, each node counts once. A mistake costs the nodes that only one of the two
+    classes has. One vector per class is stored; the vector of a node is the sum of those below it.
 
     The defaults are chosen on validation sets (results/defaults). Cai and Hofmann use C=1.
 
@@ -62,12 +63,12 @@ class HSVM(SearchScores, StructuredMachine):
     rescaling : {"slack", "margin"}, default="slack"
         "slack" multiplies a loss by its cost, "margin" requires a margin of that cost.
     attributes : str or tuple of float, default="path"
-        L_z(y) before L(y) is scaled to length 1. "path" is 1 on the path of the class, "leaf" is 1 only at its own
-        node. A tuple has a number for each node of the taxonomy.
+        L_z(y) before L(y) is scaled to length 1. "path" is the weight of each node of the class, which is 1 unless the
+        taxonomy gives others; "leaf" is 1 only at its own node. A tuple has a number for each node of the taxonomy.
     costs : str or tuple, default="tree"
-        Cost of a mistake. "tree" is 1/2 for each node on only one of the two paths, "zero-one" is 1. A tuple has a
-        number for each node of the taxonomy, half for missing the node and half for entering it wrongly, or both as a
-        pair.
+        Cost of a mistake. "tree" adds up the costs of the nodes that only one of the two classes has: those of the
+        taxonomy, or 1/2; "zero-one" is 1. A tuple has a number for each node of the taxonomy, half for missing the node
+        and half for entering it wrongly, or both as a pair.
     taxonomy : str or None, default=None
         None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes. None does
         the same with a warning if `fit` gets no taxonomy.
@@ -93,7 +94,9 @@ class HSVM(SearchScores, StructuredMachine):
         The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. The weights of the nodes
         are sums of those of the classes.
     tree_ : ClassTree
-        The tree, a `harness_svm.structured.kernels.class_tree.ClassTree`.
+        The tree, a `harness_svm.structured.kernels.class_tree.ClassTree`. Not set if nodes have several parents.
+    lattice_ : Lattice
+        In its place, if nodes have several parents, a `harness_svm.structured.kernels.lattice.Lattice`.
     prune_ : float
         The threshold that was used for pruning.
     sweeps_ : int
@@ -115,10 +118,15 @@ class HSVM(SearchScores, StructuredMachine):
     array([0, 1, 2])
     """
 
-    records: ClassVar[Mapping[str, saving.RecordClass]] = {**StructuredMachine.records, "tree_": ClassTree}
+    records: ClassVar[Mapping[str, saving.RecordClass]] = {
+        **StructuredMachine.records,
+        "tree_": ClassTree,
+        "lattice_": Lattice,
+    }
     scores_by_index: ClassVar[bool] = False  # a class scores what all nodes on its path score
 
     tree_: ClassTree
+    lattice_: Lattice
 
     def __init__(
         self,
@@ -152,7 +160,7 @@ class HSVM(SearchScores, StructuredMachine):
         y : array of shape (n_rows,)
             Class of each row; the positions of the classes in the taxonomy if there is one.
         taxonomy : Taxonomy or None, default=None
-            The tree of the classes.
+            The tree or lattice of the classes.
 
         Returns
         -------
@@ -172,47 +180,57 @@ class HSVM(SearchScores, StructuredMachine):
         self, rows: Any, labels: Labels, costs: Sequence[float], seed: int, *, taxonomy: Taxonomy | None = None
     ) -> Iterator[Self]:
         """Yield the learner after training at each cost."""
-        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, rows, labels, self.classes_, seed)
-        nodes = taxonomy.parent.size if taxonomy is not None else 0
-        self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
+        given = taxonomy if self.taxonomy is None else None
         self.base_ = np.zeros(self.classes_.size)
+        kernels = TREE_KERNELS
+        if given is not None and not given.is_tree:
+            self.lattice_ = grow_lattice(given, self.classes_, self.attributes, self.costs)
+            kernels = lattice_kernels()
+        else:
+            hierarchy = choose_hierarchy(self.taxonomy, taxonomy, rows, labels, self.classes_, seed)
+            self.tree_ = grow(hierarchy, self.attributes, self.costs, given)
         slack = self.rescaling == "slack"
-        yield from self._solve_path(rows, labels, self.tree_, TREE_KERNELS, costs, slack=slack, seed=seed)
+        yield from self._solve_path(rows, labels, self._graph, kernels, costs, slack=slack, seed=seed)
+
+    @property
+    def _graph(self) -> ClassTree | Lattice:
+        """The nodes of the classes."""
+        return self.lattice_ if hasattr(self, "lattice_") else self.tree_
 
     def _rank_by_features(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        return rank_by_tree(self.rows_, self.tree_, instances, self.base_, k)
+        graph = self._graph
+        if isinstance(graph, Lattice):
+            from harness_svm.structured.kernels.lattice_sweeps import rank_by_lattice  # noqa: PLC0415 (compiles)
+
+            return rank_by_lattice(self.rows_, graph, instances, self.base_, k)
+        return rank_by_tree(self.rows_, graph, instances, self.base_, k)
 
     def _score_pairs(self, rows: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return F(x, y): r_y times the scores of all classes below the path of y, summed over its nodes."""
+        """Return F(x, y): r_y times the scores of all classes below each node of y, summed over its nodes."""
         weights, n_classes = super()._weights_of(np.arange(self.n_features_in_)), self.classes_.size
-        paths = _paths(self.tree_)
+        graph, paths = self._graph, class_paths(self._graph)
         found = np.empty(ranks.shape)
-        step = max(1, MOST_AT_ONCE // max(n_classes, self.tree_.parent.size))
+        step = max(1, MOST_AT_ONCE // max(n_classes, graph.weight.size))
         for start in range(0, rows.shape[0], step):
             part = slice(start, start + step)
             own = csr_array(rows[part]).astype(np.float64) @ weights
-            totals = (own @ (paths * self.tree_.weight) @ paths.T).toarray()
-            scores = totals * self.tree_.scale + self.base_
+            totals = (own @ (paths * graph.weight) @ paths.T).toarray()
+            scores = totals * graph.scale + self.base_
             found[part] = np.take_along_axis(scores, np.maximum(ranks[part], 0), axis=1)
         return found
 
     def _weights_of(self, features: NDArray[Any]) -> csr_array:
-        paths = _paths(self.tree_)
-        totals = super()._weights_of(features) @ (paths * self.tree_.weight) @ paths.T
-        return csr_array(totals * self.tree_.scale)
+        graph, paths = self._graph, class_paths(self._graph)
+        totals = super()._weights_of(features) @ (paths * graph.weight) @ paths.T
+        return csr_array(totals * graph.scale)
 
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
-        parent, leaf = self.tree_.parent, self.tree_.leaf
-        by_node, by_class = (parent.size,), (self.classes_.size,)
-        saving.expect_array(parent, by_node, np.uint32, "tree_")
-        saving.expect_array(leaf, by_class, np.uint32, "tree_")
-        saving.expect_array(self.tree_.scale, by_class, np.float64, "tree_")
-        for values in (self.tree_.weight, self.tree_.shared, self.tree_.missed, self.tree_.false):
-            saving.expect_array(values, by_node, np.float64, "tree_")
-        parents_first = parent[0] == 0 and np.all(parent[1:] < np.arange(1, parent.size))
-        if not parents_first or np.any(leaf >= parent.size):
-            raise ValueError("tree_ is no tree")
+        graph = self._graph
+        if isinstance(graph, Lattice):
+            check_lattice(graph, self.classes_.size)
+        else:
+            check_tree(graph, self.classes_.size)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {
@@ -224,18 +242,43 @@ class HSVM(SearchScores, StructuredMachine):
         }
 
 
-def _paths(tree: ClassTree) -> csr_array:
-    """Return classes x nodes: 1 for each node on the path to a class, including its leaf but not the root."""
-    at, classes = tree.leaf.astype(np.int64), np.arange(tree.leaf.size)
-    found, nodes = [], []
-    while at.size:
-        inside = at > 0
-        at, classes = at[inside], classes[inside]
-        found.append(classes)
-        nodes.append(at)
-        at = tree.parent[at].astype(np.int64)
-    rows, columns = np.concatenate(found), np.concatenate(nodes)
-    return csr_array((np.ones(rows.size), (rows, columns)), shape=(tree.leaf.size, tree.parent.size))
+def check_tree(tree: ClassTree, n_classes: int) -> None:
+    """Raise ValueError if the arrays of a file do not form a tree."""
+    by_node = tree.parent.shape
+    saving.expect_array(tree.parent, by_node, np.uint32, "tree_")
+    saving.expect_array(tree.leaf, (n_classes,), np.uint32, "tree_")
+    saving.expect_array(tree.scale, (n_classes,), np.float64, "tree_")
+    for values in (tree.weight, tree.shared, tree.missed, tree.false):
+        saving.expect_array(values, by_node, np.float64, "tree_")
+    parents_first = tree.parent[0] == 0 and np.all(tree.parent[1:] < np.arange(1, tree.parent.size))
+    if not parents_first or np.any(tree.leaf >= tree.parent.size):
+        raise ValueError("tree_ is no tree")
+
+
+def check_lattice(lattice: Lattice, n_classes: int) -> None:
+    """Raise ValueError if the arrays of a file do not form a lattice."""
+    n_nodes, n_pairs = lattice.weight.size, lattice.nodes.size
+    for starts, ends, n_rows, n_columns in (
+        (lattice.start, lattice.nodes, n_classes, n_nodes),
+        (lattice.first, lattice.classes, n_nodes, n_classes),
+    ):
+        saving.expect_array(starts, (n_rows + 1,), np.uint32, "lattice_")
+        saving.expect_array(ends, (n_pairs,), np.uint32, "lattice_")
+        ascending = starts[0] == 0 and starts[-1] == n_pairs and np.all(np.diff(starts.astype(np.int64)) >= 0)
+        if not ascending or np.any(ends >= n_columns):
+            raise ValueError("lattice_ is no lattice")
+    for values in (lattice.weight, lattice.missed, lattice.false):
+        saving.expect_array(values, (n_nodes,), np.float64, "lattice_")
+    for values in (lattice.scale, lattice.leaving, lattice.entering):
+        saving.expect_array(values, (n_classes,), np.float64, "lattice_")
+
+
+def lattice_kernels() -> Kernels:
+    """Return the kernels for taxonomies whose nodes have several parents; they compile on first use."""
+    from harness_svm.structured.kernels.lattice_sweeps import sum_up_lattice, sweep_lattice  # noqa: PLC0415 (as said)
+
+    sparse = "harness_svm.structured.kernels.lattice_sweeps_sparse:sweep_lattice_rows"
+    return TREE_KERNELS._replace(dense=sweep_lattice, sparse=sparse, sum_up=sum_up_lattice)
 
 
 def _named_or_tuple(value: object, names: tuple[str, ...]) -> rules.Rule:
@@ -243,26 +286,55 @@ def _named_or_tuple(value: object, names: tuple[str, ...]) -> rules.Rule:
     return holds or isinstance(value, tuple), f"{allowed} or a tuple with a number for each node"
 
 
-def grow(hierarchy: Hierarchy, attributes: str | tuple[float, ...], costs: str | Prices, nodes: int) -> ClassTree:
-    """Return the tree with its attributes and costs; `nodes` is the size of the taxonomy, required for tuples."""
-    ones, leaves = np.ones(hierarchy.parent.size), hierarchy.is_leaf.astype(np.float64)
-    if isinstance(attributes, str):
-        weight = ones if attributes == "path" else leaves
-    else:
-        weight = _by_node("attributes", attributes, hierarchy, nodes)[:, 0] ** 2
-    if isinstance(costs, str):
-        missed = false = (ones if costs == "tree" else leaves) / 2
-    else:
-        prices = _by_node("costs", costs, hierarchy, nodes)
-        missed, false = prices.T if prices.shape[1] == 2 else (prices[:, 0] / 2, prices[:, 0] / 2)
+def grow(
+    hierarchy: Hierarchy, attributes: str | tuple[float, ...], costs: str | Prices, taxonomy: Taxonomy | None
+) -> ClassTree:
+    """Return the tree with its attributes and costs; the taxonomy is required for tuples."""
+    weight, missed, false = _price(hierarchy.origin, hierarchy.is_leaf, attributes, costs, taxonomy)
     return as_tree(hierarchy.parent, hierarchy.leaf, weight, missed, false)
 
 
-def _by_node(name: str, values: tuple[float, ...] | Prices, hierarchy: Hierarchy, nodes: int) -> NDArray[np.float64]:
+def grow_lattice(
+    taxonomy: Taxonomy, classes: NDArray[Any], attributes: str | tuple[float, ...], costs: str | Prices
+) -> Lattice:
+    """Return the lattice above these classes with its attributes and costs."""
+    nodes = lattice_nodes(taxonomy, classes)
+    return as_lattice(nodes.of_class, *_price(nodes.origin, nodes.is_leaf, attributes, costs, taxonomy))
+
+
+def _price(
+    origin: NDArray[np.int64],
+    is_leaf: NDArray[np.bool_],
+    attributes: str | tuple[float, ...],
+    costs: str | Prices,
+    taxonomy: Taxonomy | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weight m_z of each node, and the costs of missing it and of entering it wrongly."""
+    nodes = 0 if taxonomy is None else taxonomy.parent.size
+    ones, leaves = np.ones(origin.size), is_leaf.astype(np.float64)
+    if attributes == "path" and taxonomy is not None and taxonomy.weights is not None:
+        weight = taxonomy.weights[origin] ** 2
+    elif isinstance(attributes, str):
+        weight = ones if attributes == "path" else leaves
+    else:
+        weight = _by_node("attributes", attributes, origin, nodes)[:, 0] ** 2
+    if costs == "tree" and taxonomy is not None and taxonomy.costs is not None:
+        prices = taxonomy.costs[origin]
+    elif isinstance(costs, str):
+        prices = (ones if costs == "tree" else leaves)[:, np.newaxis] / 2
+    else:
+        prices = _by_node("costs", costs, origin, nodes)
+        prices = prices if prices.shape[1] == 2 else prices / 2
+    return weight, prices[:, 0], prices[:, -1]
+
+
+def _by_node(
+    name: str, values: tuple[float, ...] | Prices, origin: NDArray[np.int64], nodes: int
+) -> NDArray[np.float64]:
     table = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     if len(values) != nodes or table.shape[1] > 2 or not np.all(np.isfinite(table) & (table >= 0)):
         raise DataError(
             f"{name} has {len(values)} values: expected one for each of the {nodes} nodes of the taxonomy, "
             "none of them negative"
         )
-    return table[hierarchy.origin]
+    return table[origin]

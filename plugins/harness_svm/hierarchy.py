@@ -1,19 +1,23 @@
-"""Class trees for the learners: only nodes above classes of the training data, and each class a leaf."""
+"""Class trees for the learners: only nodes above classes of the training data, and each class a leaf.
+
+In a taxonomy whose nodes have several parents, the tree follows the first ones. `lattice_nodes` follows all.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from sklearn.preprocessing import normalize
 
 from harness import Taxonomy
 from harness.errors import DataError
 from harness.sdk.kernels.instances import Labels
+from harness.sdk.outcomes import class_ancestors
 
 SOURCES = ("cluster",)
 LEAVES = 10
@@ -82,16 +86,11 @@ def from_given(taxonomy: Taxonomy | None, classes: NDArray[Any], otherwise: str)
 
 
 def from_taxonomy(taxonomy: Taxonomy, classes: NDArray[Any]) -> Hierarchy:
-    """Return the part of a taxonomy above these classes, which are positions in it.
+    """Return the part of a taxonomy above these classes, which are positions in it, along first parents.
 
     A class gets a separate leaf if other classes are below its node or share it.
     """
-    known = taxonomy.class_node.size
-    if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= known:
-        raise DataError(
-            f"the taxonomy places the classes 0 to {known - 1}, and y names {classes[:3].tolist()} ...: "
-            "y must hold class positions"
-        )
+    check_positions(taxonomy, classes)
     nodes = taxonomy.class_node[classes]
     kept: set[int] = set()
     above = np.unique(nodes)
@@ -111,6 +110,42 @@ def from_taxonomy(taxonomy: Taxonomy, classes: NDArray[Any]) -> Hierarchy:
         else:
             single[node] = position
     return _number(root, children, single, classes.size)
+
+
+class LatticeNodes(NamedTuple):
+    """The nodes above some classes. Each class has its own leaf among them."""
+
+    of_class: csr_array
+    """classes x nodes: 1 for the leaf of a class and for each node above it, without the root."""
+    is_leaf: NDArray[np.bool_]
+    """By node."""
+    origin: NDArray[np.int64]
+    """By node: the node of the taxonomy that it represents."""
+
+
+def lattice_nodes(taxonomy: Taxonomy, classes: NDArray[Any]) -> LatticeNodes:
+    """Return the nodes above these classes, which are positions in the taxonomy, along all parents.
+
+    A class gets a separate leaf if other classes are below its node or share it.
+    """
+    check_positions(taxonomy, classes)
+    above, own = class_ancestors(taxonomy)[classes], taxonomy.class_node[classes]
+    below = np.bincount(above.indices, minlength=taxonomy.parent.size)
+    extra = np.flatnonzero(below[own] != 1)  # 0 for a class at the root
+    kept = np.flatnonzero(below)
+    leaves = csr_array((np.ones(extra.size), (extra, np.arange(extra.size))), shape=(classes.size, extra.size))
+    is_leaf = np.append(np.isin(kept, np.delete(own, extra)), np.ones(extra.size, np.bool_))
+    return LatticeNodes(csr_array(hstack([above[:, kept], leaves])), is_leaf, np.append(kept, own[extra]))
+
+
+def check_positions(taxonomy: Taxonomy, classes: NDArray[Any]) -> None:
+    """Raise DataError unless the classes are positions in the taxonomy."""
+    known = taxonomy.class_node.size
+    if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= known:
+        raise DataError(
+            f"the taxonomy places the classes 0 to {known - 1}, and y names {classes[:3].tolist()} ...: "
+            "y must hold class positions"
+        )
 
 
 def _number(root: int, children: dict[int, list[tuple[int, int]]], single: dict[int, int], n_classes: int) -> Hierarchy:

@@ -17,13 +17,13 @@ from harness.sdk.costs import cost_rule, settle_cost
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, rows_between
 from harness.sdk.threads import in_threads, stretches
 from harness_svm.flat.kernels.dual import pose
-from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
 from harness_svm.hierarchy import Hierarchy, cluster, from_given
 from harness_svm.linear import threshold
-from harness_svm.topdown.classifier import SAMPLE_OF_TREES, Choice, TopDown
+from harness_svm.topdown.classifier import SAMPLE_OF_TREES, Choice, NodeTraining, TopDown, TreeTraining
 from harness_svm.topdown.kernels.beam import feature_slots, rank_by_beam
 from harness_svm.topdown.kernels.branches import Branches
 from harness_svm.topdown.kernels.forest import Forest, Paths, join_trees, trace_paths
+from harness_svm.topdown.one_vs_rest import learn_machines
 
 TREES = ("cluster", "taxonomy")
 MOST_SAMPLED = 0.75
@@ -124,17 +124,9 @@ class LabelTree(TopDown):
         self.prune = prune
         self.random_state = random_state
 
-    def _train(
-        self,
-        rows: csr_array,
-        labels: Labels,
-        seen: NDArray[np.int32],
-        taxonomy: Taxonomy | None,
-        seed: int,
-        costs: Sequence[float],
-    ) -> list[Branches]:
-        seeds = tree_seeds(seed, self._n_trees(seen.size))
-        grown = [super(LabelTree, self)._train(rows, labels, seen, taxonomy, own, costs) for own in seeds]
+    def _train(self, tree: TreeTraining, costs: Sequence[float]) -> list[Branches]:
+        seeds = tree_seeds(tree.seed, self._n_trees(tree.seen.size))
+        grown = [super(LabelTree, self)._train(tree._replace(seed=seed), costs) for seed in seeds]
         return [join_trees(trees) for trees in zip(*grown, strict=True)]
 
     def _n_trees(self, n_classes: int) -> int:
@@ -145,12 +137,11 @@ class LabelTree(TopDown):
         self.slots_ = feature_slots(self.branches_)
         self.paths_ = trace_paths(self.branches_, self.classes_.size)
 
-    def _grow_hierarchy(
-        self, rows: Any, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
-    ) -> Hierarchy:
+    def _grow_hierarchy(self, tree: TreeTraining) -> Hierarchy:
         if self.tree == "taxonomy":
-            return from_given(taxonomy, classes, 'tree="cluster"')
-        return cluster(rows, labels, classes.size, seed, int(self.fanout), int(self.leaf_classes))
+            return from_given(tree.taxonomy, self.classes_[tree.seen], 'tree="cluster"')
+        n_classes, fanout, leaf_classes = tree.seen.size, int(self.fanout), int(self.leaf_classes)
+        return cluster(tree.rows, tree.labels, n_classes, tree.seed, fanout, leaf_classes)
 
     def _settle_cost(self, rows: csr_array, labels: Labels, seed: int, taxonomy: Taxonomy | None) -> float:
         alone = copy(self)  # the time for one of several trees is a smaller share
@@ -159,20 +150,10 @@ class LabelTree(TopDown):
         self.C_ = settle_cost(alone, self.C, rows, labels, seed, share=share, taxonomy=taxonomy)
         return self.C_
 
-    def _learn(
-        self,
-        instances: Instances,
-        labels: Labels,
-        n_features: int,
-        n_children: int,
-        seed: int,
-        costs: Sequence[float],
-    ) -> list[Choice]:
+    def _learn(self, node: NodeTraining, costs: Sequence[float]) -> list[Choice]:
         tol, most = float(self.tol), int(self.max_sweeps)
         problems = [pose(C, squared=True, bias=1.0, tolerance=tol, most_sweeps=most) for C in costs]
-        prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
-        path = train_path_one_vs_rest(instances, labels, max(1, n_features), n_children, problems, seed, prune)
-        return [Choice(np.empty(0, np.int64), machines.edges, machines.bias) for machines in path]
+        return learn_machines(node, problems, threshold(self.prune, self.n_features_in_, self.classes_.size))
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         if self.paths_.roots.size == 1:

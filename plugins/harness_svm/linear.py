@@ -54,7 +54,7 @@ class LinearMachine(IndexClassifier):
     def _n_bytes_beside(self) -> int:
         total = super()._n_bytes_beside()
         for name in self.records:
-            if name != "rows_":  # which is counted by itself
+            if name != "rows_" and hasattr(self, name):  # the index is counted by itself
                 total += sum(array.nbytes for array in getattr(self, name))
         return total
 

@@ -17,8 +17,8 @@ from harness.sdk.costs import settle_cost
 from harness.sdk.index import load_kernel
 from harness.sdk.kernels.edges import as_rows
 from harness.sdk.kernels.instances import Labels, as_instances
-from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_path_one_vs_rest
-from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
+from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_one_vs_rest
+from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
 from harness_svm.flat.parameters import HingeParameters
 from harness_svm.linear import LinearMachine, draw_seed, threshold
 
@@ -135,9 +135,9 @@ class SVM(HingeParameters, LinearMachine):
                 for problem in problems
             ]
         elif isinstance(rows, np.ndarray):
-            path = train_dense_path_one_vs_rest(rows, *given, problems, seed, self.prune_)
+            path = train_dense_one_vs_rest(rows, *given, problems, seed, self.prune_)
         else:
-            path = train_path_one_vs_rest(as_instances(rows), *given, problems, seed, self.prune_)
+            path = train_one_vs_rest(as_instances(rows), *given, problems, seed, self.prune_)
         seen = self._base_of_seen(labels)
         for machines in path:
             self.sweeps_ = machines.sweeps

@@ -15,7 +15,7 @@ from harness.sdk.kernels.one_vs_rest import inverse, learn_one_vs_rest, norms, t
 from harness.sdk.kernels.rows import Rows, empty_rows
 from harness.sdk.online import warn_without_bias
 from harness_svm.hierarchy import SOURCES
-from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.classifier import Choice, NodeTraining, TopDown
 from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
@@ -76,32 +76,23 @@ class TopDownPerceptron(TopDown):
         warn_without_bias(rows, self, self.bias, stacklevel=4)
         return rows, labels
 
-    def _learn(
-        self,
-        instances: Instances,
-        labels: Labels,
-        n_features: int,
-        n_children: int,
-        seed: int,
-        costs: Sequence[float],
-    ) -> list[Choice]:
-        random = np.random.default_rng(seed)
-        members, lengths, intercept = [], [], np.zeros(n_children)
+    def _learn(self, node: NodeTraining, costs: Sequence[float]) -> list[Choice]:
+        random = np.random.default_rng(node.seed)
+        members, lengths, intercept = [], [], np.zeros(node.n_children)
         for _ in range(self.members):
-            rows, own = self._train_member(instances, labels, n_features, n_children, random)
+            rows, own = self._train_member(node, random)
             members.append(rows)
-            lengths.append(norms(rows, n_children, own, float(self.bias)))
+            lengths.append(norms(rows, node.n_children, own, float(self.bias)))
             intercept += own * inverse(lengths[-1])
         return [Choice(np.empty(0, np.int64), as_edges(total(members, lengths)), intercept)]
 
-    def _train_member(
-        self, instances: Instances, labels: Labels, n_features: int, n_children: int, random: np.random.Generator
-    ) -> tuple[Rows, NDArray[np.float64]]:
+    def _train_member(self, node: NodeTraining, random: np.random.Generator) -> tuple[Rows, NDArray[np.float64]]:
         """Return the weights of one member, and what its constant feature adds to the score of each child."""
-        rows, intercept = empty_rows(max(1, n_features), instances.data.size), np.zeros(n_children)
+        rows = empty_rows(max(1, node.n_features), node.instances.data.size)
+        intercept = np.zeros(node.n_children)
         for _ in range(self.passes):
-            order = random.permutation(instances.n_instances)
-            rows, errors = learn_one_vs_rest(rows, instances, labels, order, intercept, float(self.bias))
+            order = random.permutation(node.instances.n_instances)
+            rows, errors = learn_one_vs_rest(rows, node.instances, node.labels, order, intercept, float(self.bias))
             if errors == 0:
                 break
         return rows, intercept

@@ -13,12 +13,12 @@ from harness import Taxonomy
 from harness.sdk import rules
 from harness.sdk.costs import settle_cost
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
 from harness_svm.flat.parameters import HingeParameters
 from harness_svm.hierarchy import SOURCES
 from harness_svm.linear import threshold
-from harness_svm.topdown.classifier import SAMPLE_OF_TREES, Choice, TopDown
+from harness_svm.topdown.classifier import SAMPLE_OF_TREES, Choice, NodeTraining, TopDown
 from harness_svm.topdown.kernels.descent import rank_by_descent
+from harness_svm.topdown.one_vs_rest import learn_machines
 
 
 class TopDownSVM(HingeParameters, TopDown):
@@ -94,19 +94,9 @@ class TopDownSVM(HingeParameters, TopDown):
         self.C_ = settle_cost(self, self.C, rows, labels, seed, share=SAMPLE_OF_TREES, taxonomy=taxonomy)
         return self.C_
 
-    def _learn(
-        self,
-        instances: Instances,
-        labels: Labels,
-        n_features: int,
-        n_children: int,
-        seed: int,
-        costs: Sequence[float],
-    ) -> list[Choice]:
+    def _learn(self, node: NodeTraining, costs: Sequence[float]) -> list[Choice]:
         prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
-        problems = [self._problem(C) for C in costs]
-        path = train_path_one_vs_rest(instances, labels, max(1, n_features), n_children, problems, seed, prune)
-        return [Choice(np.empty(0, np.int64), machines.edges, machines.bias) for machines in path]
+        return learn_machines(node, [self._problem(C) for C in costs], prune)
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         return rank_by_descent(self.branches_, instances, k)

@@ -183,7 +183,7 @@ class OAA(SearchScores, BatchLearner):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows.
-        k : int
+        k : int, default=1
             Number of classes for each row, at least 1.
 
         Returns

@@ -214,7 +214,7 @@ def draw_tree(nodes: Array, root: int, counts: csr_array, names: Sequence[Any], 
     above, below, _ = ancestors(nodes, root, np.flatnonzero(nodes["left"] < 0))
     spread = csr_array((np.ones(above.size), (above, below)), shape=(len(nodes), len(nodes))) @ counts + counts
 
-    def tell(v: int, mark: str) -> str:
+    def describe(v: int, mark: str) -> str:
         parting = ""
         if v in split:
             beta, J = split[v]
@@ -224,7 +224,7 @@ def draw_tree(nodes: Array, root: int, counts: csr_array, names: Sequence[Any], 
     lines, waiting = [], [(root, "", "", 0)]
     while waiting:
         v, mark, indent, level = waiting.pop()
-        lines.append(tell(v, mark))
+        lines.append(describe(v, mark))
         if nodes["left"][v] >= 0 and level < depth:
             waiting.append((int(nodes["right"][v]), f"{indent}└ right: ", f"{indent}  ", level + 1))
             waiting.append((int(nodes["left"][v]), f"{indent}├ left: ", f"{indent}│ ", level + 1))

@@ -121,7 +121,13 @@ class TreeLearner(SearchScores, PassLearner):
         return self.steepness
 
     def predict_proba(self, X: Matrix) -> NDArray[np.float64]:
-        """Return the probability of every class by the paths to its leaves, as rows x classes; not calibrated."""
+        """Return the probability of every class by the paths to its leaves, as rows x classes; not calibrated.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        """
         scores: NDArray[np.float64] = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([1.0 - scores, 1.0 + scores])
@@ -153,7 +159,7 @@ class TreeLearner(SearchScores, PassLearner):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows.
-        k : int
+        k : int, default=1
             Number of classes for each row, at least 1.
 
         Returns

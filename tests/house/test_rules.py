@@ -4,13 +4,16 @@ import ast
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from compile_kernels import kernel_modules
 from contracts import LAYERS, host_modules, plugin_packages, write_config
 from density import density_of, sources_below, total
 from internals import hooks
+from repeated_code import find_repeated
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -25,7 +28,7 @@ NAMES_IN_ING = {
     "harness/sdk/saving.py": "a public name that plugins import",
     "plugins/harness_metrics/ranking.py": "a ranking is the thing: these metrics are computed from one",
 }
-"""Modules and folders whose names end in -ing, each with the reason why it is no gerund for an action."""
+"""Modules and folders whose names end in -ing, each with the reason why it is not a gerund for an action."""
 HOOKS = [name for name in vars(hooks) if name.startswith("harness_")]
 
 
@@ -77,6 +80,28 @@ def test_comprehensions_and_ternaries_are_few(root):
 @pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_is_longer_than_600_lines(path):
     assert len(path.read_text().splitlines()) <= 600
+
+
+def test_all_kernels_are_compiled_before_the_tests():
+    kernels = {path for path in CODE if path.parent.name == "kernels" and path.stem != "__init__"}
+    assert {Path(find_spec(module).origin).name for module in kernel_modules()} == {path.name for path in kernels}
+    assert len(kernel_modules()) == len(kernels)
+
+
+def test_plugins_and_datasets_repeat_little_code():
+    """Allow fewer than 10 pairs of places. The hooks in `plugin.py` are lists of specs, which are alike on purpose."""
+    paths = [path for path in CODE if path.is_relative_to(ROOT / "plugins") or path.is_relative_to(ROOT / "datasets")]
+    repeated = find_repeated([path for path in paths if path.name != "plugin.py"])
+    assert len(repeated) < 10, "\n".join(repeated)
+
+
+def test_repeated_code_is_found_although_a_name_differs(tmp_path):
+    lines = [f"total[{number}] = scale * scores[{number}] + offset" for number in range(6)]
+    (tmp_path / "one.py").write_text("\n".join(['"""One."""', "import numpy", *lines]))
+    (tmp_path / "two.py").write_text("\n".join(lines).replace("scale", "factor"))
+    (tmp_path / "three.py").write_text("\n".join(lines[:5]))
+    paths = [tmp_path / name for name in ("one.py", "two.py", "three.py")]
+    assert find_repeated(paths) == [f"{paths[0]}:3-8 ~ {paths[1]}:1-6"]
 
 
 def test_the_host_has_at_most_170_modules_and_8_of_them_at_its_top():

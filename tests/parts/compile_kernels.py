@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from pkgutil import iter_modules
+from pathlib import Path
 
 
 def kernel_modules():
@@ -15,9 +15,9 @@ def kernel_modules():
     packages = {point.module.partition(".")[0] for point in entry_points(group="harness")}
     found = []
     for package in ("harness.sdk", *sorted(packages)):
-        spec = find_spec(f"{package}.kernels")
-        if spec is not None:
-            found += [f"{spec.name}.{module.name}" for module in iter_modules(spec.submodule_search_locations)]
+        (folder,) = find_spec(package).submodule_search_locations
+        for path in sorted(Path(folder).glob("**/kernels/[!_]*.py")):
+            found.append(".".join([package, *path.relative_to(folder).with_suffix("").parts]))
     return found
 
 

@@ -152,7 +152,7 @@ class CallsBinary(Ranking):
 
 
 class WorksElsewhere(Ranking):
-    """Works in a process whose parent has ended: it is no descendant of the learner's process."""
+    """Works in a process whose parent has ended: it is not a descendant of the learner's process."""
 
     seconds = 1.0
 

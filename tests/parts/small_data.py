@@ -50,6 +50,10 @@ def assert_same(first, second):
         assert np.array_equal(first.taxonomy.parent, second.taxonomy.parent)
         assert np.array_equal(first.taxonomy.class_node, second.taxonomy.class_node)
         assert first.taxonomy.node_names == second.taxonomy.node_names
+        for name in ("more_parents", "weights", "costs"):
+            one, other = getattr(first.taxonomy, name), getattr(second.taxonomy, name)
+            assert (one is None) == (other is None)
+            assert one is None or np.array_equal(one, other)
     assert first.splits.keys() == second.splits.keys()
     for name in first.splits:
         assert all(map(np.array_equal, first.splits[name], second.splits[name]))

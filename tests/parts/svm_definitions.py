@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from harness.sdk import Instances, as_instances, frozen
-from harness_svm.structured.kernels.class_tree import ClassTree, as_tree
+from harness_svm.structured.kernels.class_tree import ClassTree, as_tree, in_order
+from harness_svm.structured.kernels.lattice import Lattice, as_lattice
 from internals import Rows, as_edges
 
 
@@ -24,6 +26,10 @@ class Hierarchy:
 
     def kernel_tree(self) -> ClassTree:
         return as_tree(self.parent, self.leaf, self.weight, self.missed, self.false)
+
+    def ordered(self) -> tuple[np.ndarray, Any]:
+        """Return the class in each place of the kernels' order, and what the kernels read."""
+        return in_order(self.kernel_tree())
 
     def on_path(self) -> np.ndarray:
         """Return classes x nodes: whether the node is on the path of the class, without the root."""
@@ -65,6 +71,40 @@ def random_hierarchy(seed: int, n_classes: int = 7) -> Hierarchy:
         missed=rng.random(nodes) + 0.1,
         false=rng.random(nodes) + 0.1,
     )
+
+
+@dataclass(frozen=True)
+class LatticeHierarchy(Hierarchy):
+    """Nodes with further parents: pairs of a node and its parent."""
+
+    more: tuple[tuple[int, int], ...] = ()
+
+    def on_path(self) -> np.ndarray:
+        """Return classes x nodes: whether the node is that of the class or above it, without the root."""
+        on = np.zeros((self.leaf.size, self.parent.size), bool)
+        for c in range(self.leaf.size):
+            waiting = [int(self.leaf[c])]
+            while waiting:
+                node = waiting.pop()
+                if node != 0:
+                    on[c, node] = True
+                    waiting += [int(self.parent[node]), *(above for below, above in self.more if below == node)]
+        return on
+
+    def lattice(self) -> Lattice:
+        return as_lattice(csr_array(self.on_path().astype(np.float64)), self.weight, self.missed, self.false)
+
+    def ordered(self) -> tuple[np.ndarray, Any]:
+        return np.arange(self.leaf.size), self.lattice()
+
+
+def random_lattice(seed: int, n_classes: int = 7) -> LatticeHierarchy:
+    """Return a random tree whose nodes may have up to two further parents, each numbered before its child."""
+    tree, rng = random_hierarchy(seed, n_classes), np.random.default_rng(seed)
+    inner = tree.parent.size - n_classes
+    more = {(int(z), int(rng.integers(0, min(z, inner)))) for z in rng.integers(1, tree.parent.size, 8)}
+    pairs = tuple(sorted((below, above) for below, above in more if tree.parent[below] != above))
+    return LatticeHierarchy(tree.parent, tree.leaf, tree.weight, tree.missed, tree.false, pairs)
 
 
 def flat_hierarchy(n_classes: int) -> Hierarchy:

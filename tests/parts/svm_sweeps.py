@@ -9,7 +9,6 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from harness.sdk import frozen
-from harness_svm.structured.kernels.class_tree import in_order
 from harness_svm.structured.kernels.subproblem import Goal, Sweep, SweepState, empty_block
 from internals import Rows, as_edges, empty_rows, no_moves, square_lengths
 from svm_definitions import Structured, duals_of, instances_of, labels_of
@@ -30,7 +29,7 @@ class Sweeps:
         self.problem, self.kernel, self.sparse = problem, kernel, sparse
         n, n_features = problem.X.shape
         self.n_classes = problem.hierarchy.leaf.size
-        self.order, tree = in_order(problem.hierarchy.kernel_tree())
+        self.order, tree = problem.hierarchy.ordered()
         instances = instances_of(problem.X)
         goal = Goal(problem.C, tolerance, problem.slack)
         self.given = (instances, frozen(square_lengths(instances)), labels_of(np.argsort(self.order)[problem.y]))

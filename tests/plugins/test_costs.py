@@ -14,7 +14,7 @@ from harness.sdk import Labels, as_instances, frozen
 from harness_shortlist import Shortlist
 from harness_svm import HSVM, SVM, CrammerSinger, LabelTree, TopDownSVM
 from harness_svm.flat.kernels.dual import pose
-from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest, train_path_one_vs_rest
+from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
 from internals import COSTS, hold_out, settle_cost, take_rows
 from problems import as_indicator, parts_of_prototypes
 
@@ -141,8 +141,8 @@ def test_a_path_reaches_the_solution_of_each_cost(squared):
     problems = [pose(C, squared=squared, bias=1.0, tolerance=1e-6, most_sweeps=10_000) for C in COSTS]
     labels = as_labels(y[:, np.newaxis])
     given_ = (as_instances(X), labels, X.shape[1], 12)
-    for problem, machines in zip(problems, train_path_one_vs_rest(*given_, problems, 0, 0.0), strict=True):
-        cold = train_one_vs_rest(*given_, problem, 0, 0.0)
+    for problem, machines in zip(problems, train_one_vs_rest(*given_, problems, 0, 0.0), strict=True):
+        (cold,) = train_one_vs_rest(*given_, [problem], 0, 0.0)
         spread = [csr_array((m.edges.weights, m.edges.classes, m.edges.indptr)).toarray() for m in (machines, cold)]
         assert_allclose(*spread, atol=1e-4)
         assert_allclose(machines.bias, cold.bias, atol=1e-4)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from doc_data import write_doc_data
+from warm_command import WarmCommand
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -38,9 +39,24 @@ def blocks_of(page):
 FIRST_RUN = list(blocks_of(ROOT / "docs" / "tutorials" / "first-run.md"))
 
 
+processes = {}
+"""By name, the process that forks `harness` commands."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(tmp_path_factory):
+    """Fork all `harness` commands from one process, which imports the command line once."""
+    processes["warm"] = WarmCommand(tmp_path_factory.mktemp("warm"))
+    yield
+    processes.pop("warm").close()
+
+
 def run(command, folder):
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
+    if command[0] == "harness":
+        ended = processes["warm"].run(command[1:], folder, environment)
+    else:
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
     assert ended.returncode == 0, f"{command}\n{ended.stdout}\n{ended.stderr}"
     messages[folder] = ended.stderr
     return ended.stdout

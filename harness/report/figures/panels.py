@@ -487,7 +487,7 @@ def coverage_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Pane
     """Return panels of the accuracy on the most confident rows, by their share of all rows."""
     panels = []
     for title, series in _drawn(lines, answers, _coverage_points):
-        panels.append(Panel(title, "share of rows, the surest first", "accuracy", series, y_unit="share"))
+        panels.append(Panel(title, "share of rows, most confident first", "accuracy", series, y_unit="share"))
     if not panels:
         raise nothing_to_draw(
             "no record has scores. Only learners with scores(X, ranks), decision_function or predict_proba have them",

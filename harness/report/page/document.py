@@ -319,5 +319,5 @@ def _packed(content: object) -> str:
 def _plain(value: object) -> dict[str, object]:
     """Return the fields of a dataclass; the JSON encoder calls this again for nested dataclasses."""
     if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} is no part of a page")
+        raise TypeError(f"{type(value).__name__} is not a part of a page")
     return {one.name: getattr(value, one.name) for one in fields(value)}

@@ -170,7 +170,7 @@ def _number_parts(body: str, text: str, unit: str) -> list[tuple[str, str]]:
     is_complete = read == re.sub(r"\s", "", body)
     one_time = unit == "seconds" and all(suffix for _, suffix in parts)
     if not parts or not is_complete or (len(parts) > 1 and not one_time):
-        raise ValueError(f"{text!r} is no number of {unit}")
+        raise ValueError(f"{text!r} is not a number of {unit}")
     return parts
 
 

@@ -74,15 +74,19 @@ def move_row(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
 
 
 @helper()
-def move_all(rows: Rows, instances: Instances, i: Any, moves: Moves, n: int) -> bool:
-    """W[f, c] += x_f change_c for all features of an instance; return False, and change nothing, without room."""
+def move_all(rows: Rows, instances: Instances, i: Any, moves: Moves, n: int, by_value: bool = True) -> bool:
+    """W[f, c] += x_f change_c for all features of an instance; return False, and change nothing, without room.
+
+    With `by_value` False, 1 stands for x_f.
+    """
     lo, hi = instances.indptr[i], instances.indptr[i + 1]
     if n == 0:
         return True
     if not has_room(rows, instances.indices[lo:hi], n):
         return False
     for j in range(lo, hi):
-        move_row(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
+        x = np.float64(instances.data[j]) if by_value else 1.0
+        move_row(rows, np.uint32(instances.indices[j]), x, moves, n)
     return True
 
 

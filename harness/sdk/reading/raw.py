@@ -161,7 +161,7 @@ class RawFiles:
         with self._telling(source):
             for match, stream in self.open_each(source):
                 if match.string in found:
-                    raise DataError(f"{match.string} is there twice, perhaps packed and unpacked: remove one")
+                    raise DataError(f"{match.string} is there twice, perhaps packed and unpacked. Remove one.")
                 content = _drain(stream, match.string, MOST_BYTES - n_bytes)
                 n_bytes += len(content)
                 found[match.string] = match, content
@@ -257,9 +257,9 @@ class RawFiles:
     def _unusable(self, trouble: str) -> DataError:
         """Return the error for missing or damaged files, with the commands to provide them."""
         return self.error(
-            f"{trouble}; it is made from {self.needed}",
-            f"`harness data import {self.dataset} FILE...` takes the files you have into the data home, "
-            f"or name them for one run with --set \"{self.dataset}.source='PATH'\"",
+            f"{trouble}. It is made from {self.needed}",
+            f"`harness data import {self.dataset} FILE...` imports files that you have. "
+            f"For one run, name them with --set \"{self.dataset}.source='PATH'\".",
         )
 
 

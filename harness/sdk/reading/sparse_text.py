@@ -104,12 +104,12 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
     for first_line, lines in _chunks(stream, first_line=2):
         numbered = []
         for number, line in enumerate(lines, first_line):
-            if number < rows + 2 or line.strip():  # blank lines after the last row are no rows
+            if number < rows + 2 or line.strip():  # blank lines after the last row are not rows
                 numbered.append((number, line))
         gathered.take(numbered)
     read = gathered.finish(features)
     if read.X.shape[0] != rows:
-        raise DataError(f"{name}: line 1 promises {rows:,} rows, found {read.X.shape[0]:,}: is the file whole?")
+        raise DataError(f"{name}: line 1 promises {rows:,} rows, found {read.X.shape[0]:,}: is the file complete?")
     return SparseText(read.X, read.labels, labels)
 
 

@@ -406,7 +406,7 @@ def _choose_delimiter(first: str, name: str, options: ReadOptions) -> str:
     """Return the delimiter: as set, else the most frequent mark outside of quotes in the first line."""
     if options.delimiter is not None:
         if len(options.delimiter) != 1 or options.delimiter in '\r\n"':
-            raise DataError(f"delimiter={options.delimiter!r} is no single character", culprit=name)
+            raise DataError(f"delimiter={options.delimiter!r} is not a single character", culprit=name)
         return options.delimiter
     if options.format == "tsv":
         return "\t"

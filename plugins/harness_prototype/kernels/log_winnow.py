@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from harness.sdk.kernels.compile import INSTANCES, LABELS, helper, kernel, named, reads, writes
 from harness.sdk.kernels.instances import Array, Instances, Labels
-from harness.sdk.kernels.moves import MOVES, Moves, forget, move_row, plan_move
-from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
-from harness.sdk.kernels.score import fill_top_k, squared_norm
+from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all, plan_move
+from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze
+from harness_prototype.kernels.winnow import rank_scored, sum_values
 
 LARGEST_LOG = 300.0
 """Larger logarithms are clipped for scoring, so sums stay finite and balanced pairs can be compared."""
@@ -43,11 +43,9 @@ WINNOW_STEP = named(WinnowStep, float64, float64, float64, boolean, boolean)
 def score_logs(rows: Rows, instances: Instances, i: int, base: Array, balanced: bool, scores: Array) -> float:
     """s_c = base_c + sum_f x_f (W[f, c] - 1), or with W+ - W- if balanced; returns the difference of w.x to s_c."""
     scores[:] = base
-    total = 0.0
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
         f = np.uint32(instances.indices[j])
         x = np.float64(instances.data[j])
-        total += x
         start = rows.start[f]
         for e in range(start, start + rows.length[f]):
             column, part = rows.classes[e], x * expm1(min(np.float64(rows.weights[e]), LARGEST_LOG))
@@ -57,7 +55,7 @@ def score_logs(rows: Rows, instances: Instances, i: int, base: Array, balanced: 
                 scores[column // 2] += part
             else:
                 scores[column // 2] -= part
-    return 0.0 if balanced else total
+    return 0.0 if balanced else sum_values(instances, i)
 
 
 @helper()
@@ -109,14 +107,9 @@ def update_real_winnow(
         for c in range(np.uint32(scores.size)):
             if scores[c] >= least:
                 n = plan_change(moves, n, c, -step.down, step.up, step.balanced)
-        start, end = instances.indptr[i], instances.indptr[i + 1]
-        if n > 0 and not has_room(rows, instances.indices[start:end], n):
+        if not move_all(rows, instances, i, moves, n, step.by_value):
             forget(moves, n)
             return done
-        if n > 0:
-            for j in range(start, end):
-                times = np.float64(instances.data[j]) if step.by_value else 1.0
-                move_row(rows, np.uint32(instances.indices[j]), times, moves, n)
         forget(moves, n)
     return order.size
 
@@ -130,10 +123,7 @@ def rank_logs(rows: Rows, instances: Instances, base: Array, balanced: bool, k: 
 
 @kernel(void(FROZEN_ROWS, INSTANCES, reads(float64), boolean, writes(float64), writes(int32, 2)))
 def fill_log_ranks(rows: Rows, instances: Instances, base: Array, balanced: bool, scores: Array, ranked: Array) -> None:
-    """Rank the classes for each instance; an instance without features gets only padding."""
+    """Rank the classes for each instance."""
     for i in range(ranked.shape[0]):
-        if squared_norm(instances, i) > 0:
-            score_logs(rows, instances, i, base, balanced, scores)
-            fill_top_k(scores, ranked[i])
-        else:
-            ranked[i] = -1
+        score_logs(rows, instances, i, base, balanced, scores)
+        rank_scored(instances, i, scores, ranked[i])

@@ -1,8 +1,7 @@
 """Winnow, one for each class: weights are multiplied, never added to.
 
 Every weight is a power of the rate, W[f, c] = alpha^n, and the index holds the exponent n: promotions less demotions.
-So
-a missing edge means the weight 1, no weight ever becomes 0, and none is rounded.
+So a missing edge means the weight 1, no weight ever becomes 0, and none is rounded.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 from harness.sdk.kernels.compile import INSTANCES, LABELS, helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Array, Instances, Labels
-from harness.sdk.kernels.moves import MOVES, Moves, forget, move_row, plan_move
-from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
+from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all, plan_move
+from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze
 from harness.sdk.kernels.score import fill_top_k, squared_norm
 
 
@@ -27,18 +26,35 @@ def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
 
 
 @helper()
+def sum_values(instances: Instances, i: int) -> float:
+    """Return sum_f x_f."""
+    total = 0.0
+    for j in range(instances.indptr[i], instances.indptr[i + 1]):
+        total += np.float64(instances.data[j])
+    return total
+
+
+@helper()
+def rank_scored(instances: Instances, i: int, scores: Array, ranks: Array) -> None:
+    """Write the best classes by score; an instance without features gets only padding."""
+    if squared_norm(instances, i) > 0:
+        fill_top_k(scores, ranks)
+    else:
+        ranks[:] = -1
+
+
+@helper()
 def score_powers(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, scores: Array) -> float:
     """s_c = base_c + sum_f x_f (W[f, c] - 1); returns sum_f x_f, the same difference to w.x for each class."""
     scores[:] = base
-    middle, total = powers.size // 2, 0.0
+    middle = powers.size // 2
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
         f = np.uint32(instances.indices[j])
         x = np.float64(instances.data[j])
-        total += x
         start = rows.start[f]
         for e in range(start, start + rows.length[f]):
             scores[rows.classes[e]] += x * powers[np.uint32(middle + np.int64(rows.weights[e]))]
-    return total
+    return sum_values(instances, i)
 
 
 @kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), reads(float64), MOVES, float64))
@@ -81,13 +97,9 @@ def update_winnow(
         for c in range(np.uint32(scores.size)):
             if scores[c] >= least:
                 n = plan_move(moves, n, c, -1.0)
-        features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
-        if n > 0 and not has_room(rows, features, n):
+        if not move_all(rows, instances, i, moves, n, False):
             forget(moves, n)
             return done
-        if n > 0:
-            for j in range(features.size):
-                move_row(rows, np.uint32(features[j]), 1.0, moves, n)
         forget(moves, n)
     return order.size
 
@@ -103,10 +115,7 @@ def rank_powers(rows: Rows, instances: Instances, base: Array, alpha: float, k: 
 def fill_power_ranks(
     rows: Rows, instances: Instances, base: Array, powers: Array, scores: Array, ranked: Array
 ) -> None:
-    """Rank the classes for each instance; an instance without features gets only padding."""
+    """Rank the classes for each instance."""
     for i in range(ranked.shape[0]):
-        if squared_norm(instances, i) > 0:
-            score_powers(rows, instances, i, base, powers, scores)
-            fill_top_k(scores, ranked[i])
-        else:
-            ranked[i] = -1
+        score_powers(rows, instances, i, base, powers, scores)
+        rank_scored(instances, i, scores, ranked[i])

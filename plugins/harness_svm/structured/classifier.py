@@ -13,6 +13,7 @@ from harness.sdk.costs import cost_rule
 from harness.sdk.kernels.instances import Labels
 from harness_svm.linear import LinearMachine, threshold
 from harness_svm.structured.kernels.class_tree import ClassTree
+from harness_svm.structured.kernels.lattice import Lattice
 from harness_svm.structured.kernels.subproblem import Goal
 from harness_svm.structured.solver import Kernels, share_of_duals, start_solver
 
@@ -34,7 +35,6 @@ class StructuredMachine(LinearMachine):
     trace : bool, default=False
         If True, `dual_` keeps the objective of the dual after each sweep, which takes extra time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of rows. Equal seeds give equal bits.
         Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
@@ -78,14 +78,14 @@ class StructuredMachine(LinearMachine):
         self,
         X: Any,
         labels: Labels,
-        tree: ClassTree,
+        tree: ClassTree | Lattice,
         kernels: Kernels,
         costs: Sequence[float],
         *,
         slack: bool,
         seed: int,
     ) -> Iterator[Self]:
-        """Train on rows whose classes are the leaves of the tree, at each cost from the duals of the one before.
+        """Train on rows whose classes are those of the tree or lattice, at each cost from the duals of the one before.
 
         Yield the learner each time, with the weights as an index. The duals stay valid if the costs rise.
         """

@@ -27,11 +27,14 @@ from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
 from harness_svm.linear import is_large
 from harness_svm.structured.kernels.class_tree import ClassTree, OrderedTree, in_order
+from harness_svm.structured.kernels.lattice import Lattice
 from harness_svm.structured.kernels.subproblem import IDLE, Goal, Sweep, SweepState, empty_block
 
 FOCUS = 0.2
 """Changing rows are visited again until their violations have fallen to this share."""
 
+Graph = ClassTree | OrderedTree | Lattice
+"""The nodes of the classes."""
 BLOCK_NUMBERS = 2**22
 """Weights are read in blocks of this many numbers, to avoid a full copy."""
 
@@ -62,8 +65,8 @@ class DualSolver:
     instances: Instances
     labels: NDArray[np.int32]
     n_features: int
-    tree: ClassTree
-    """The tree. `duals` and `weights` have its order of classes."""
+    tree: ClassTree | Lattice
+    """The nodes of the classes. `duals` and `weights` have its order of classes."""
     goal: Goal
     sparse: bool
     """True if the weights are kept in an index instead of a matrix."""
@@ -77,15 +80,18 @@ class DualSolver:
     """By row: distance from its optimum at the last visit."""
     weights: Any = field(init=False)
     duals: Rows = field(init=False)
-    ordered: OrderedTree = field(init=False)
+    ordered: OrderedTree | Lattice = field(init=False)
     order: NDArray[np.int64] = field(init=False)
-    """The class in each place of the tree's order."""
+    """The class in each place of the tree's order; a lattice has no other order than that of the classes."""
     features: NDArray[np.int64] = field(init=False)
     """The feature of each row of a matrix: frequent features are neighbours, which saves time."""
 
     def __post_init__(self) -> None:
-        n, n_classes = self.instances.n_instances, self.tree.leaf.size
-        self.order, self.ordered = in_order(self.tree)
+        n, n_classes = self.instances.n_instances, self.tree.scale.size
+        if isinstance(self.tree, Lattice):
+            self.order, self.ordered = np.arange(n_classes), self.tree
+        else:
+            self.order, self.ordered = in_order(self.tree)
         self._places = frozen(np.argsort(self.order)[self.labels], np.int32)
         self.squares, self.violations = frozen(square_lengths(self.instances)), np.zeros(n)
         self.duals = empty_rows(n, 8 * n + 128, np.float64)
@@ -181,14 +187,14 @@ class DualSolver:
 
 
 def start_solver(
-    X: csr_array, labels: NDArray[Any], tree: ClassTree, goal: Goal, kernels: Kernels, trace: bool
+    X: csr_array, labels: NDArray[Any], tree: ClassTree | Lattice, goal: Goal, kernels: Kernels, trace: bool
 ) -> DualSolver:
     """Return a training that has not begun, with the weights in a matrix unless it would be too large."""
-    sparse = is_large(X.shape[1], tree.leaf.size)
+    sparse = is_large(X.shape[1], tree.scale.size)
     return DualSolver(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, kernels, trace)
 
 
-def dual_objective(duals: Rows, weights: Any, labels: NDArray[np.int32], tree: ClassTree | OrderedTree) -> float:
+def dual_objective(duals: Rows, weights: Any, labels: NDArray[np.int32], tree: Graph) -> float:
     """Return sum_iy cost_iy b_iy - ||w||^2 / 2, from the duals and the stored weights."""
     edges = as_edges(duals)
     costs = pair_costs(tree, labels[edges.features], edges.classes)
@@ -201,8 +207,12 @@ def share_of_duals(duals: Rows, n_classes: int) -> float:
     return duals.n_edges / max(1, pairs)
 
 
-def pair_costs(tree: ClassTree | OrderedTree, true: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+def pair_costs(tree: Graph, true: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     """Return the cost of predicting each class of `other` for the class of `true` at the same place."""
+    if isinstance(tree, Lattice):
+        nodes_of = class_paths(tree)
+        shared = nodes_of[true].multiply(nodes_of[other]) @ (tree.missed + tree.false)
+        return np.asarray(tree.leaving[true] + tree.entering[other] - shared)
     one, two = tree.leaf[true], tree.leaf[other]
     missed, false = tree.missed[one], tree.false[two]
     apart = one != two
@@ -215,7 +225,7 @@ def pair_costs(tree: ClassTree | OrderedTree, true: NDArray[Any], other: NDArray
     return costs
 
 
-def squared_length(weights: Any, tree: ClassTree | OrderedTree) -> float:
+def squared_length(weights: Any, tree: Graph) -> float:
     """Return ||w||^2; w_z is sqrt(m_z) times the sum of the vectors of the classes below z."""
     below = class_paths(tree)
     total = 0.0
@@ -225,8 +235,12 @@ def squared_length(weights: Any, tree: ClassTree | OrderedTree) -> float:
     return total
 
 
-def class_paths(tree: ClassTree | OrderedTree) -> csr_array:
-    """Return classes x nodes: 1 if the node is on the path of the class, without the root."""
+def class_paths(tree: Graph) -> csr_array:
+    """Return classes x nodes: 1 for the nodes of each class, without the root."""
+    shape = (tree.scale.size, tree.weight.size)
+    if isinstance(tree, Lattice):
+        pieces = (np.ones(tree.nodes.size), tree.nodes.astype(np.int64), tree.start.astype(np.int64))
+        return csr_array(pieces, shape=shape)
     classes, nodes = [], []
     here, at = np.arange(tree.leaf.size), tree.leaf.astype(np.int64)
     while here.size:
@@ -235,16 +249,16 @@ def class_paths(tree: ClassTree | OrderedTree) -> csr_array:
         nodes.append(at)
         at = tree.parent[at].astype(np.int64)
     places = np.concatenate(classes), np.concatenate(nodes)
-    return csr_array((np.ones(places[0].size), places), shape=(tree.leaf.size, tree.parent.size))
+    return csr_array((np.ones(places[0].size), places), shape=shape)
 
 
-def _blocks(weights: Any, tree: ClassTree | OrderedTree) -> Iterator[csr_array]:
+def _blocks(weights: Any, tree: Graph) -> Iterator[csr_array]:
     """Yield the weights, some features at a time, as sparse matrices."""
     if isinstance(weights, Rows):
         indptr, classes, values = as_edges(weights)
-        shape = (indptr.size - 1, tree.leaf.size)
+        shape = (indptr.size - 1, tree.scale.size)
         yield csr_array((values.astype(np.float64), classes.astype(np.int64), indptr), shape=shape)
         return
-    height = max(1, BLOCK_NUMBERS // tree.parent.size)
+    height = max(1, BLOCK_NUMBERS // tree.weight.size)
     for start in range(0, len(weights), height):
         yield csr_array(weights[start : start + height])

@@ -38,6 +38,30 @@ class Choice(NamedTuple):
     bias: NDArray[np.float64]
 
 
+class TreeTraining(NamedTuple):
+    """What a tree is trained on."""
+
+    rows: csr_array
+    labels: Labels
+    """Positions in `seen`."""
+    seen: NDArray[np.int32]
+    """The classes that have a row, by their position in `classes_`."""
+    taxonomy: Taxonomy | None
+    seed: int
+
+
+class NodeTraining(NamedTuple):
+    """What the classifier of one node is trained on."""
+
+    instances: Instances
+    """The rows below the node, with the features that occur in them."""
+    labels: Labels
+    """The children that lead to the labels of each row."""
+    n_features: int
+    n_children: int
+    seed: int
+
+
 class Below(NamedTuple):
     """The training rows below a node, in their order, and for each row the children that lead to its labels."""
 
@@ -71,15 +95,7 @@ class TopDown(SearchScores, Classifier):
     branches_: Branches
 
     @abstractmethod
-    def _learn(
-        self,
-        instances: Instances,
-        labels: Labels,
-        n_features: int,
-        n_children: int,
-        seed: int,
-        costs: Sequence[float],
-    ) -> list[Choice]:
+    def _learn(self, node: NodeTraining, costs: Sequence[float]) -> list[Choice]:
         """Learn to choose among the children of one node, from the rows below it, at each cost."""
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
@@ -122,7 +138,7 @@ class TopDown(SearchScores, Classifier):
         """Yield the learner after training at each cost."""
         seen, places = np.unique(labels.indices, return_inverse=True)
         labels = labels._replace(indices=frozen(places, np.int32))  # a column of y may have no row: it gets no leaf
-        for branches in self._train(rows, labels, seen, taxonomy, seed, costs):
+        for branches in self._train(TreeTraining(rows, labels, seen, taxonomy, seed), costs):
             self.branches_ = branches
             self._prepare_search()
             yield self
@@ -130,24 +146,16 @@ class TopDown(SearchScores, Classifier):
     def _prepare_search(self) -> None:
         """Set the attributes that follow from `branches_`; most searches need none."""
 
-    def _train(
-        self,
-        rows: csr_array,
-        labels: Labels,
-        seen: NDArray[np.int32],
-        taxonomy: Taxonomy | None,
-        seed: int,
-        costs: Sequence[float],
-    ) -> list[Branches]:
-        """Return the tree over the classes in `seen`, trained at each cost; labels are positions in these classes."""
-        hierarchy = self._grow_hierarchy(rows, labels, self.classes_[seen], taxonomy, seed)
+    def _train(self, tree: TreeTraining, costs: Sequence[float]) -> list[Branches]:
+        """Return the tree over the classes in `seen`, trained at each cost."""
+        hierarchy = self._grow_hierarchy(tree)
         child = first_children(hierarchy)
-        below = rows_below(hierarchy, labels)
+        below = rows_below(hierarchy, tree.labels)
 
         def choose(z: int) -> list[Choice]:
             numbers = Labels(frozen(below[z].starts, np.int64), frozen(below[z].children - child[z], np.int32))
             n_children = int(child[z + 1] - child[z])
-            return self._choose(rows[below[z].rows], numbers, n_children, (seed + z) % 2**31, costs)
+            return self._choose(tree.rows[below[z].rows], numbers, n_children, (tree.seed + z) % 2**31, costs)
 
         nodes = [z for z in below if child[z + 1] - child[z] > 1]
         nodes.sort(key=lambda z: -below[z].rows.size * int(child[z + 1] - child[z]))  # the longest first
@@ -155,20 +163,19 @@ class TopDown(SearchScores, Classifier):
         trees = []
         for number in range(len(costs)):
             choices = {z: path[number] for z, path in zip(nodes, paths, strict=True)}
-            trees.append(assemble(hierarchy, seen, child, choices))
+            trees.append(assemble(hierarchy, tree.seen, child, choices))
         return trees
 
-    def _grow_hierarchy(
-        self, rows: csr_array, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
-    ) -> Hierarchy:
+    def _grow_hierarchy(self, tree: TreeTraining) -> Hierarchy:
         """Return the tree above the classes that have a row."""
-        return choose_hierarchy(self.taxonomy, taxonomy, rows, labels, classes, seed)
+        classes = self.classes_[tree.seen]
+        return choose_hierarchy(self.taxonomy, tree.taxonomy, tree.rows, tree.labels, classes, tree.seed)
 
     def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int, costs: Sequence[float]) -> list[Choice]:
         """Learn from rows with the features of this node only, so its cost depends on these alone."""
         features, places = np.unique(X.indices, return_inverse=True)
         narrow = csr_array((X.data, places, X.indptr), shape=(X.shape[0], max(1, features.size)))
-        found = self._learn(as_instances(narrow), labels, features.size, n_children, seed, costs)
+        found = self._learn(NodeTraining(as_instances(narrow), labels, features.size, n_children, seed), costs)
         return [choice._replace(features=features) for choice in found]
 
     # -- asking
@@ -270,7 +277,7 @@ class TopDown(SearchScores, Classifier):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows.
-        k : int
+        k : int, default=1
             Number of classes for each row, at least 1.
 
         Returns
@@ -411,6 +418,6 @@ def check_branches(branches: Branches, n_classes: int) -> None:
     inner = own < 0
     down = np.all(child[:-1][inner] > np.flatnonzero(inner)) and np.all(children < n_nodes)
     if not (ascending and ends and down):
-        raise ValueError("branches_ is no tree")
+        raise ValueError("branches_ is not a tree")
     if np.any(own >= n_classes) or np.any(child[1:][inner] <= child[:-1][inner]):
         raise ValueError("branches_ leads nowhere")

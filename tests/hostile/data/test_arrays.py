@@ -27,6 +27,10 @@ def datasets(draw):
         y = draw(arrays(np.int64, rows, elements=st.integers(0, classes - 1)))
     names = tuple(draw(st.lists(st.text(), min_size=classes, max_size=classes)))
     taxonomy = Taxonomy(np.array([-1] + [0] * classes), 1 + np.arange(classes)) if draw(st.booleans()) else None
+    if taxonomy is not None and draw(st.booleans()):
+        numbers = np.arange(2.0 * classes + 2)
+        costs = numbers.reshape(-1, 2)
+        taxonomy = replace(taxonomy, more_parents=np.array([[1, 2]]), weights=numbers[: classes + 1], costs=costs)
     cut = draw(st.integers(0, rows))
     splits = {"cut": (np.arange(cut), np.arange(cut, rows))} if draw(st.booleans()) else {}
     return Dataset(csr_array(X), y, names, taxonomy, splits, draw(st.text()))
@@ -73,6 +77,9 @@ CHANGES = {
     "several labels": {"y": indicator([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0])},
     "no tree": {"taxonomy": None},
     "another parent": tree(parent=(-1, 0, 0, 2), names=TREE.node_names),
+    "another parent of a node": {"taxonomy": replace(TREE, more_parents=np.array([[3, 2]]))},
+    "weights": {"taxonomy": replace(TREE, weights=np.ones(4))},
+    "costs": {"taxonomy": replace(TREE, costs=np.ones((4, 2)))},
     "another node": tree(class_node=(2, 3, 3), names=TREE.node_names),
     "no node names": tree(),
     "no split": {"splits": {}},

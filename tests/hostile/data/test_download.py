@@ -18,7 +18,7 @@ QUICK = Patience(connect_seconds=2, silence_seconds=2, attempts=3, pause_seconds
 
 @pytest.fixture
 def get(web, tmp_path):
-    """Downloads /file, or what else is named, with all troubles noted."""
+    """Return a function that downloads /file or other paths and collects all reported problems."""
 
     def get(*paths, sha256=HASH, patience=QUICK, **more):
         """Download /file or another path, and collect all reported problems."""
@@ -241,6 +241,15 @@ def test_an_endless_file_is_rejected(web, get, monkeypatch):
 
 
 # -- servers that do not answer --------------------------------------------------------------------------------------
+
+
+def test_an_unreachable_address_is_named_once_in_the_error(get):
+    address = "http://127.0.0.1:1/file"  # no server listens there
+    text = refusal(get, address)
+    assert text.splitlines()[1:] == [f"  {address}: {text.partition(f'{address}: ')[2]}"]
+    assert text.count("Connection refused") == 1
+    assert "HTTPConnection" not in text
+    assert get.troubles == []
 
 
 def test_a_missing_file_is_requested_once_and_then_from_its_mirror(web, get, behaviours):

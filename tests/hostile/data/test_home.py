@@ -112,11 +112,13 @@ def test_a_damaged_manifest_raises_an_error_that_names_it(tmp_path, text):
 
 def test_a_downloadable_dataset_is_described_with_every_address():
     files = (RawFile(name="a", urls=("https://one/a", "https://two/a")), RawFile(name="b", urls=("https://one/b",)))
-    error = missing_data(DatasetSpec(name="toy", load="m:f", files=files, obtain="two files of nobody's"), "it is gone")
+    error = missing_data(
+        DatasetSpec(name="toy", load="m:f", files=files, obtain="two files of the makers"), "it is gone"
+    )
     assert str(error) == (
-        "dataset 'toy': it is gone: it is made from two files of nobody's\n"
+        "dataset 'toy': it is gone. It is made from two files of the makers\n"
         "  a from https://one/a\n  a from https://two/a\n  b from https://one/b\n"
-        "`harness data fetch toy` downloads them, `harness data import toy FILE...` takes files that you have"
+        "`harness data fetch toy` downloads them; `harness data import toy FILE...` reads files that you have."
     )
     assert error.command == "harness data fetch toy"
 
@@ -126,7 +128,7 @@ def test_a_dataset_that_the_user_must_provide_is_described(obtain, message):
     files = (RawFile(name="a"), RawFile(name="b", urls=("https://one/b",)))
     error = missing_data(DatasetSpec(name="toy", load="m:f", files=files, obtain=obtain), "it is gone")
     assert str(error) == (
-        f"dataset 'toy': it is gone: it is made from {message}\n  a\n  b from https://one/b\n"
-        "`harness data import toy FILE...` takes files that you have"
+        f"dataset 'toy': it is gone. It is made from {message}\n  a\n  b from https://one/b\n"
+        "`harness data import toy FILE...` reads files that you have."
     )
     assert error.command == "harness data import toy FILE..."

@@ -153,7 +153,7 @@ def test_raw_files_without_a_manifest_or_with_a_damaged_one_are_found():
     assert_names(troubles()[0][1], "harness data clear toy --raw")
     (raw_folder("toy") / MANIFEST).unlink()
     assert troubles() == [
-        (raw_folder("toy"), f"has no manifest.json: `harness data import toy {raw_folder('toy')}` makes one")
+        (raw_folder("toy"), f"has no manifest.json. `harness data import toy {raw_folder('toy')}` writes one.")
     ]
     assert path.exists()
 
@@ -164,7 +164,7 @@ def test_an_edited_manifest_is_found():
     file = RawEntry("in/a", 11, hash_file(path), "imported", "now")
     write_manifest(raw_folder("toy"), Manifest("toy", (file,)))
     edited = raw_folder("toy") / MANIFEST
-    assert troubles() == [(edited, "has changed: it is not the one that its folder is named by")]
+    assert troubles() == [(edited, "has changed: its content does not match the name of its folder")]
 
 
 @pytest.mark.parametrize("array", ["X_data", "X_indices", "X_indptr", "y"])

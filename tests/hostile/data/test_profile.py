@@ -1,6 +1,7 @@
 """Dataset profiles, compared with manual and brute-force counts."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,7 +58,10 @@ def test_rows_of_numbers_have_features_and_no_repeats():
 def test_the_taxonomy_is_described():
     tree = Taxonomy(np.array([-1, 0, 0, 1]), np.array([3, 2]))
     profile = profile_of(of_texts(["x", "y"], [0, 1], ("a", "b"), taxonomy=tree))
-    assert (profile.taxonomy_nodes, profile.taxonomy_depth) == (4, 2)
+    assert (profile.taxonomy_nodes, profile.taxonomy_depth, profile.several_parents) == (4, 2, 0)
+    lattice = replace(tree, more_parents=np.array([[3, 0], [3, 2]]))
+    profile = profile_of(of_texts(["x", "y"], [0, 1], ("a", "b"), taxonomy=lattice))
+    assert (profile.taxonomy_nodes, profile.several_parents) == (4, 1)
 
 
 @given(st.lists(st.tuples(st.text(alphabet="aé ", max_size=2), st.integers(0, 2)), min_size=1))

@@ -1,5 +1,7 @@
 """Invalid data is rejected with the culprit; valid data in any form becomes canonical."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from scipy.sparse import coo_array, csc_array, csr_array
 from harness.errors import DataError
 from internals import checked, fingerprint_of
 from messages import naming
-from small_data import dataset, indicator, tree, with_value
+from small_data import TREE, dataset, indicator, tree, with_value
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,43 @@ def test_canonical_data_is_not_copied_and_other_data_is_converted_in_a_copy():
 def test_an_invalid_taxonomy_is_rejected(changes, reason):
     with pytest.raises(DataError, match=naming("mine", "taxonomy", f"{reason}")):
         checked("mine", dataset(**changes))
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"more_parents": [[1, 3]]}, "has a cycle: node 1 is in a cycle or below one"),
+        ({"more_parents": [[2, 2]]}, "has a cycle: node 2"),
+        ({"more_parents": [[3, 1]]}, "must not repeat a parent"),
+        ({"more_parents": [[3, 2], [3, 2]]}, "must not repeat a parent"),
+        ({"more_parents": [[0, 1]]}, "its root has none"),
+        ({"more_parents": [[3, 4]]}, "within 0..3"),
+        ({"more_parents": [[-1, 2]]}, "within 0..3"),
+        ({"more_parents": [[3.0, 2.0]]}, "whole numbers"),
+        ({"more_parents": [3, 2]}, "pairs of a node and its parent"),
+        ({"weights": [1, 1, 1]}, "a weight for each of its 4 nodes"),
+        ({"weights": [1, 1, 1, -1]}, "none of them negative"),
+        ({"weights": [1, 1, 1, np.nan]}, "none of them negative"),
+        ({"costs": [1, 1, 1, 1]}, "two costs for each of its 4 nodes"),
+        ({"costs": [["a", "b"]] * 4}, "two costs"),
+    ],
+)
+def test_invalid_further_parents_weights_and_costs_are_rejected(more, reason):
+    values = {name: np.array(value) for name, value in more.items()}
+    with pytest.raises(DataError, match=naming("mine", "its taxonomy", reason)):
+        checked("mine", dataset(taxonomy=replace(TREE, **values)))
+
+
+def test_a_sound_lattice_becomes_canonical_and_no_further_parents_are_none():
+    given = replace(
+        TREE, more_parents=np.array([[3, 2]], np.int16), weights=np.ones(4, np.float32), costs=np.ones((4, 2), int)
+    )
+    taxonomy = checked("mine", dataset(taxonomy=given)).taxonomy
+    assert [array.dtype for array in (taxonomy.more_parents, taxonomy.weights, taxonomy.costs)] == [
+        np.int64, np.float64, np.float64
+    ]  # fmt: skip
+    empty = replace(TREE, more_parents=np.empty((0, 2), int))
+    assert checked("mine", dataset(taxonomy=empty)).taxonomy.more_parents is None
 
 
 @given(

@@ -186,6 +186,14 @@ def test_a_taxonomy_that_makes_no_sense_is_refused(original, folder, parent):
     refused(folder, "classes.json")
 
 
+@pytest.mark.parametrize("more", [{"more_parents": [[1, 1]]}, {"more_parents": 3}, {"weights": [1]}, {"costs": [[1]]}])
+def test_further_parents_weights_and_costs_that_make_no_sense_are_refused(original, folder, more):
+    names = json.loads((original / "classes.json").read_text())["names"]
+    tree = {"parent": [-1, 0], "class_node": [1] * len(names), "node_names": [], **more}
+    forge_file(folder, "classes.json", json.dumps({"names": names, "taxonomy": tree}).encode())
+    refused(folder, "classes.json")
+
+
 def test_an_array_that_claims_more_than_the_file_has_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     with path.open("wb") as file:

@@ -33,7 +33,7 @@ def reference(lines):
 
 @given(rows, st.sampled_from([" ", "  ", "\t"]), st.sampled_from(["\n", "\r\n", " \n"]))
 def test_rows_round_trip(lines, gap, end):
-    filled = [row for row in lines if row[0] or row[1]]  # a blank line is no row
+    filled = [row for row in lines if row[0] or row[1]]  # a blank line is not a row
     text = "".join(
         gap.join([",".join(found), *(f"{number}:{value!r}" for number, value in row)]) + end for found, row in filled
     )
@@ -147,7 +147,7 @@ def test_trailing_blank_lines_are_ignored():
     [
         ("", "line 1: expected three counts 'rows features labels'"),
         ("1 2:3\n", "line 1: expected three counts"),
-        ("2 5 5\n0 1:1\n", "line 1 promises 2 rows, found 1: is the file whole?"),
+        ("2 5 5\n0 1:1\n", "line 1 promises 2 rows, found 1: is the file complete?"),
         ("1 5 5\n0 1:1\n0 1:1\n", "line 1 promises 1 rows, found 2"),
         ("1 5 5\n0 5:1\n", "line 1 promises 5 features, found one with the id 5"),
         ("1 5 5\n5 1:1\n", "line 2: expected labels from 0 to 4, found '5'"),

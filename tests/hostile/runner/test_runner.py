@@ -8,7 +8,7 @@ import pytest
 
 from harness.errors import DataError
 from internals import (
-    TRIAL_MODULE,
+    TRIALS,
     LocalExecutor,
     NullProgress,
     TrialNames,
@@ -47,7 +47,7 @@ def log(tmp_path_factory):
 def executor(marked, folder, log):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RUNNER_TEST_LOG", str(log))
-        with LocalExecutor(Workplace({"": (TRIAL_MODULE,)}, path=(str(folder),))) as executor:
+        with LocalExecutor(Workplace({"": TRIALS}, path=(str(folder),))) as executor:
             yield executor
 
 

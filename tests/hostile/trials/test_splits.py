@@ -298,7 +298,7 @@ def test_the_training_order_of_a_given_split_depends_on_the_seed():
     ("split", "given", "brings"),
     [
         ("given", {}, "Use holdout:SHARE"),
-        ("given:b", {"a": OFFICIAL}, "no split 'b'; it has: given:a"),
+        ("given:b", {"a": OFFICIAL}, "no split 'b'. It has given:a"),
         ("given", {"a": OFFICIAL, "b": OFFICIAL}, "the dataset has 2 splits: choose one of given:a, given:b"),
     ],
 )

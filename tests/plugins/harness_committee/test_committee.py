@@ -17,6 +17,7 @@ from sklearn.naive_bayes import MultinomialNB
 from harness_committee import Committee, Oversample, Sparsify
 from harness_committee.committee import count_votes, taken_passes
 from harness_committee.oversample import drawn_rows
+from harness_committee.sparsify import keep_largest_weights
 from harness_prototype import PA
 from internals import rank_scores
 from messages import assert_names
@@ -192,6 +193,16 @@ def test_sparsifying_after_each_pass_differs_from_sparsifying_once():
     assert sizes == [1, 2, 3]
     once = Sparsify(learner=PA(passes=3), share=0.5, random_state=0).fit(X, y)
     assert not np.array_equal(learner.rank(X, 8), once.rank(X, 8))
+
+
+def test_equal_weights_are_kept_by_feature_then_by_class():
+    weights = np.where(np.arange(300).reshape(3, 100) % 4, -1.0, 2.0)  # enough for a sort that is not stable
+    learner = Perceptron()
+    learner.coef_ = weights.copy()
+    keep_largest_weights(learner, 0.5)
+    by_size = sorted((-abs(weight), feature, c) for (c, feature), weight in np.ndenumerate(weights))
+    kept = {(c, feature) for _, feature, c in by_size[:150]}
+    assert {(c, feature) for c, feature in np.argwhere(learner.coef_).tolist()} == kept
 
 
 # -- oversample ------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Subsamples are nested, keep at least one row per class, and keep taxonomy and splits consistent."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,6 +69,26 @@ def test_the_taxonomy_is_pruned_to_the_paths_of_the_sampled_classes(size, seed):
     assert above == {f"n{1 + 'abcdefghi'.index(name) % 3}" for name in data.class_names}
     assert set(tree.node_names) == {"n0", *above, *names}
     assert tree.depth == 2
+
+
+@given(sizes, st.integers(0, 20))
+def test_all_nodes_above_the_sampled_classes_stay_with_their_weights_and_costs(size, seed):
+    whole = full()
+    nodes = len(whole.taxonomy.parent)
+    costs = np.arange(2.0 * nodes).reshape(-1, 2)
+    more = np.array([[4, 2], [5, 3], [9, 1]])
+    lattice = replace(whole.taxonomy, more_parents=more, weights=np.arange(float(nodes)), costs=costs)
+    drawn = checked("sub", load(dataset=replace(whole, taxonomy=lattice), classes=size, seed=seed)).taxonomy
+
+    def edges(taxonomy):
+        below, above = taxonomy.edges()
+        names = np.array(taxonomy.node_names)
+        return set(zip(names[below], names[above], strict=True))
+
+    assert edges(drawn) == {(below, above) for below, above in edges(lattice) if below in drawn.node_names}
+    known = [int(name[1:]) for name in drawn.node_names]
+    assert drawn.weights.tolist() == known
+    assert drawn.costs.tolist() == costs[known].tolist()
 
 
 def test_splits_keep_the_sampled_rows_and_empty_splits_are_removed():

@@ -142,6 +142,93 @@ def test_values_on_a_small_tree_match_a_manual_calculation():
     assert (hp(known), hr(known)) == (3 / 6, 3 / 8)
 
 
+@st.composite
+def lattices(draw):
+    """Draw nodes with one to three parents and costs, sets of true classes, and a predicted class or none per row."""
+    taxonomy, true_sets, predicted = draw(cases())
+    n_nodes = len(taxonomy.parent)
+    pairs = [(node, above) for node in range(2, n_nodes) for above in range(node) if above != taxonomy.parent[node]]
+    chosen = draw(st.lists(st.sampled_from(pairs), max_size=8, unique=True)) if pairs else []
+    numbers = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=2 * n_nodes, max_size=2 * n_nodes)
+    more = np.array(chosen, np.int64).reshape(-1, 2)
+    costs = np.reshape(draw(numbers), (n_nodes, 2)) if draw(st.booleans()) else None
+    return replace(taxonomy, more_parents=more, costs=costs), true_sets, predicted
+
+
+def parents_of(taxonomy, node):
+    first = [int(taxonomy.parent[node])] if taxonomy.parent[node] >= 0 else []
+    return first + [above for below, above in taxonomy.more_parents.tolist() if below == node]
+
+
+def nodes_of(taxonomy, class_):
+    """Return the node of a class and its ancestors, without the root, by following every parent."""
+    found, waiting = set(), [int(taxonomy.class_node[class_])]
+    while waiting:
+        node = waiting.pop()
+        if taxonomy.parent[node] >= 0:
+            found.add(node)
+            waiting += parents_of(taxonomy, node)
+    return found
+
+
+def level_of(taxonomy, node):
+    """Return the length of the longest path from the root."""
+    return max((1 + level_of(taxonomy, above) for above in parents_of(taxonomy, node)), default=0)
+
+
+@given(lattices())
+def test_the_loss_in_a_lattice_is_the_cost_of_the_symmetric_difference_of_ancestors(case):
+    taxonomy, true_sets, predicted = case
+    missed, entered = (np.full((len(taxonomy.parent), 2), 0.5) if taxonomy.costs is None else taxonomy.costs).T
+    expected, errors = [], []
+    for true, guess in zip(true_sets, predicted, strict=True):
+        losses, differences = [], []
+        for right in [nodes_of(taxonomy, class_) for class_ in true]:
+            other = nodes_of(taxonomy, guess) if guess >= 0 else None
+            lost, wrong = (right, right) if other is None else (right - other, other - right)
+            losses.append(missed[list(lost)].sum() + entered[list(wrong)].sum())
+            differences.append(len(lost) + len(wrong))
+        if true:
+            expected.append(min(losses))
+            errors.append(min(differences))
+    known = outcome(true_sets, predicted, taxonomy)
+    assert tree_loss(known) == mean_of(expected)
+    assert tree_error(known) == mean_of(errors)
+    assert tree_loss(known, costs=[1.0, 1.0]) == tree_error(known)  # given costs come before those of the taxonomy
+
+
+@given(lattices(), st.integers(1, 12))
+def test_classes_of_a_lattice_agree_at_a_level_or_in_their_parents_if_they_share_a_node(case, level):
+    taxonomy, true_sets, predicted = case
+    assert taxonomy.levels().tolist() == [level_of(taxonomy, node) for node in range(len(taxonomy.parent))]
+    assert taxonomy.depth == max(taxonomy.levels())
+    at, above = [], []
+    for class_, node in enumerate(taxonomy.class_node.tolist()):
+        nodes = {z for z in nodes_of(taxonomy, class_) if level_of(taxonomy, z) == level}
+        at.append(nodes if level_of(taxonomy, node) >= level else {node})
+        above.append(set(parents_of(taxonomy, node)) or {-1})
+    rows = [(t, p) for t, p in zip(true_sets, predicted, strict=True) if t]
+    known, deepest = outcome(true_sets, predicted, taxonomy), max(taxonomy.levels()[taxonomy.class_node])
+    by_level = mean_of([p >= 0 and any(at[p] & at[c] for c in t) for t, p in rows])
+    assert level_accuracy(known, level=level) == (None if level > deepest else by_level)
+    flat = all(nodes <= {-1, 0} for nodes in above)
+    by_parent = mean_of([p >= 0 and any(above[p] & above[c] for c in t) for t, p in rows])
+    assert parent_accuracy(known) == (None if flat else by_parent)
+
+
+@given(lattices())
+def test_hierarchical_precision_and_recall_count_each_ancestor_once(case):
+    taxonomy, true_sets, predicted = case
+    shared = said = true = 0
+    for labels, guess in zip(true_sets, predicted, strict=True):
+        nodes = set().union(*(nodes_of(taxonomy, c) for c in labels))
+        guessed = nodes_of(taxonomy, guess) if guess >= 0 and labels else set()
+        shared, said, true = shared + len(nodes & guessed), said + len(guessed), true + len(nodes)
+    known = outcome(true_sets, predicted, taxonomy)
+    expected = (shared / said if said else 0.0, shared / true) if true else (None, None)
+    assert (hp(known), hr(known)) == expected
+
+
 def test_the_nearest_of_several_true_classes_counts():
     taxonomy = Taxonomy(np.array([-1, 0, 0, 1, 1, 2]), np.array([3, 4, 5]))
     assert tree_loss(outcome([{1, 2}], [0], taxonomy)) == 1.0

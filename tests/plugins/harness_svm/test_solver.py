@@ -76,7 +76,7 @@ def started(
     X, y, taxonomy, *, slack=True, C=1.0, tolerance=1e-4, sparse=False, attributes="path", costs="tree", kernels=None
 ):
     kernels = kernels or (crammer_singer.FLAT_KERNELS if taxonomy is FLAT else hierarchical.TREE_KERNELS)
-    tree = grow(from_taxonomy(taxonomy, np.arange(6)), attributes, costs, taxonomy.parent.size)
+    tree = grow(from_taxonomy(taxonomy, np.arange(6)), attributes, costs, taxonomy)
     goal = Goal(C, tolerance, slack)
     training = DualSolver(as_instances(X), frozen(y, np.int32), X.shape[1], tree, goal, sparse, kernels)
     return training, Reference(X, y, tree, goal)
@@ -226,7 +226,7 @@ def test_training_along_a_tree_converges_on_short_contradictory_rows(weights, se
 @pytest.mark.parametrize(("given_away", "left"), [(1 - 1.5e-12, 0.0), (1 + 1.5e-12, 0.0), (0.75, 0.25)])
 def test_rounding_residue_of_a_thousand_duals_is_not_redistributed(given_away, left):
     flat = Taxonomy(np.array([-1, *[0] * 1000]), np.arange(1, 1001))
-    block = empty_block(grow(from_taxonomy(flat, np.arange(1000)), "path", "tree", 1001))
+    block = empty_block(grow(from_taxonomy(flat, np.arange(1000)), "path", "tree", flat))
     block.members[:], block.beta[:] = np.arange(1000), given_away / 1000
     assert left_over(1.0, block, np.uint32(1000)) == pytest.approx(left)
 

@@ -65,6 +65,19 @@ def test_the_taxonomy_follows_first_hypernyms_and_classes_are_inner_nodes(lay):
     assert tree.class_node.tolist() == [1, 2, 0]
 
 
+def test_all_hypernyms_make_a_lattice(lay):
+    first, every = (load(lay, {"data.noun": NOUNS.encode()}, which, hypernyms=which) for which in ("first", "all"))
+    lattice, names = every.taxonomy, every.taxonomy.node_names
+    assert [(names[node], names[above]) for node, above in lattice.more_parents.tolist()] == [
+        ("dog.00000003", "entity.00000001")
+    ]
+    assert set(names) == set(first.taxonomy.node_names)
+    assert [names[node] for node in lattice.class_node] == list(every.class_names)
+    assert [names[lattice.parent[node]] for node in lattice.class_node[:2]] == ["entity.00000001", "animal.00000002"]
+    assert lattice.levels()[lattice.class_node].tolist() == [1, 2, 0]
+    assert every.y.tolist() == first.y.tolist()
+
+
 def test_small_classes_are_removed_with_their_glosses(lay):
     data = load(lay, {"data.noun": NOUNS.encode()}, min_class_size=2)
     assert data.class_names == ("animal.00000002",)
@@ -85,8 +98,8 @@ def test_the_debian_package_gives_the_same_data_as_the_file(lay):
         (b"PK not this", "is no Debian package: expected an ar archive"),
         (debian({"./usr/share/x": b"x"}), "holds no data.noun: is it wordnet-base"),
         (debian({"./data.noun": b"x"}, b"other.tar"), "holds no data.noun"),
-        (b"!<arch>\n" + b"%-16s%-32s%-10d`\nno tar" % (b"data.tar", b"", 6), "data.tar is no tar archive"),
-        (debian({"./a/data.noun": b"x"})[:-40], "is torn at its member 'data.tar.xz'"),
+        (b"!<arch>\n" + b"%-16s%-32s%-10d`\nno tar" % (b"data.tar", b"", 6), "data.tar is not a tar archive"),
+        (debian({"./a/data.noun": b"x"})[:-40], "is truncated at its member 'data.tar.xz'"),
         (debian({"../data.noun": b"x"}), "would leave the folder"),
     ],
 )

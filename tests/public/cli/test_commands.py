@@ -47,3 +47,17 @@ def test_the_public_names_are_listed():
     assert {"run", "open_results", "Results", "LearnerSpec"} <= set(dir(harness))
     with pytest.raises(AttributeError, match=naming("harness", "walk")):
         _ = harness.walk
+
+
+def test_a_command_with_scikit_learn_does_not_import_pandas_which_a_plugin_still_can():
+    code = """
+import sys
+from harness.cli import cli
+cli.get_command(None, "predict")
+assert "sklearn.base" in sys.modules
+print("pandas" in sys.modules)
+import pandas
+print(pandas.DataFrame({"a": [1]}).shape)
+"""
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.split("\n")[:2] == ["False", "(1, 1)"]

@@ -159,7 +159,7 @@ def test_a_run_on_missing_data_shows_how_to_get_it(data, harness, home, web):
     words = ("--learners", "sklearn.dummy:DummyClassifier", "--datasets", "lines")
     ended = harness("run", *words, "--plugins-dir", "plugins", "--data-home", home)
     assert ended.returncode == 2
-    absent = f"dataset 'lines': it is not in the data home {home}: it is made from lines.txt, which nobody"
+    absent = f"dataset 'lines': it is not in the data home {home}. It is made from lines.txt, which nobody"
     assert absent in ended.stderr
     assert f"lines.txt from {web.url('/lines.txt')}" in ended.stderr
     assert_names(ended.stderr, "harness data fetch lines")
@@ -211,6 +211,13 @@ def test_a_users_file_is_described(harness, tmp_path, home):
     assert "largest         apple, 3 rows" in message
     assert "features" not in message  # texts have none before they are counted
     assert "0 bytes in the data home" not in message  # it exists when it is reported
+
+
+def test_nodes_with_several_parents_are_counted(harness, tmp_path, home):
+    (tmp_path / "titles.csv").write_text("text,label\n" + "a red fruit,apple\na yellow fruit,banana\n" * 3)
+    (tmp_path / "tree.csv").write_text("all,red\nall,yellow\nred,apple\nyellow,apple\nyellow,banana\n")
+    message = ok(harness("data", "info", "titles.csv(taxonomy=tree.csv)", "--data-home", home))
+    assert "taxonomy        5 nodes, depth 2, 1 node with several parents\n" in message
 
 
 def test_a_changed_byte_makes_verify_fail(here, laid):

@@ -16,6 +16,7 @@ def harness_experiments():
     return [
         ExperimentSpec(name="mini-table", resource="mini:mini.toml", published="mini:mini.csv", summary="a small one"),
         ExperimentSpec(name="mini-lost", resource="mini:lost.toml", published="mini:mini.csv"),
+        ExperimentSpec(name="mini-parts", resource="mini:parts.toml"),
     ]
 """
 MINI = """
@@ -26,7 +27,7 @@ minutes = 0.5
 datasets = ["digits", "rcv1"]
 
 [absent]
-web = "nobody has it"
+web = "private data"
 
 [quick]
 trials = 1
@@ -49,6 +50,11 @@ name = "perceptron"
 params = { passes = 2 }
 on = ["rcv1"]
 """
+PARTS = """
+name = "mini-parts"
+datasets = ["few=subsample(digits, examples=400)", "some=subsample(rcv1, examples=400)"]
+learners = ["pa"]
+"""
 PUBLISHED = """dataset,learner,metric,value,interval,source
 digits,pa,r1,95.0%,5%,"Mini 2026, table 1"
 digits,pa,train,10h,,"Mini 2026, table 1"
@@ -65,6 +71,7 @@ def plugins(tmp_path_factory):
     (package / "__init__.py").write_text(PLUGIN)
     (package / "mini.toml").write_text(MINI)
     (package / "lost.toml").write_text('name = "mini-lost"\ndatasets = ["rcv1"]\nlearners = ["mmp"]\n')
+    (package / "parts.toml").write_text(PARTS)
     (package / "mini.csv").write_text(PUBLISHED)
     return folder
 
@@ -76,7 +83,7 @@ def working_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reproduce(plugins, working_folder, warm):
-    """Runs `harness reproduce WORDS` in one folder for all tests: a run takes seconds."""
+    """Return a function that runs `harness reproduce WORDS` in one folder for all tests."""
 
     def reproduce(*words):
         """Run `harness reproduce WORDS` in one folder for all tests, because a run takes seconds."""
@@ -134,6 +141,26 @@ def test_the_quick_version_is_smaller_separate_and_marked(reproduce, working_fol
     assert_names(done.stderr, "1", "2", "rcv1")
     lines = (working_folder / "results" / "mini-table-quick" / "records.jsonl").read_text().splitlines()
     assert len(lines) == 1
+
+
+def test_a_redrawn_quick_version_is_recognised_by_its_folder(reproduce):
+    reproduce("mini-table", "--quick")
+    done = reproduce("mini-table", "--redraw", "--out", "results/mini-table-quick")
+    assert done.returncode == 0, done.stderr
+    assert_names(done.stdout, "QUICK")
+    assert "no results on rcv1" not in done.stderr
+
+
+def test_a_full_version_is_redrawn_in_full(reproduce, folder):
+    done = reproduce("mini-table", "--redraw", "--out", folder)
+    assert "QUICK" not in done.stdout
+    assert_names(done.stderr, "no results on rcv1", "harness data fetch rcv1")
+
+
+def test_a_part_of_a_dataset_is_missing_only_if_that_has_files(reproduce, folder):
+    done = reproduce("mini-parts", "--redraw", "--out", folder)
+    assert_names(done.stderr, "no results on some", "harness data fetch rcv1")
+    assert "few" not in done.stderr
 
 
 def test_without_data_the_published_numbers_are_shown_and_the_exit_code_is_an_error(reproduce):

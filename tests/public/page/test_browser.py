@@ -399,7 +399,7 @@ def test_the_content_policy_blocks_scripts_and_requests(page, attack):
         ("curve", ["passes", "pa(C=1)"]),
         ("sweep", ["C", "pa"]),
         ("scaling", ["classes", "100"]),
-        ("coverage", ["accuracy", "share of rows, the surest first", "tree"]),
+        ("coverage", ["accuracy", "share of rows, most confident first", "tree"]),
         ("frequency", ["R1", "training rows of the class", "tree"]),
         ("levels", ["share of rows right", "level of the class tree", "tree"]),
         ("ranks", ["average rank by R1 (1 is best)", "tree", "3.00"]),

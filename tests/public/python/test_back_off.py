@@ -12,7 +12,7 @@ import harness
 from harness.errors import ModelError
 from messages import naming
 from small_titles import titles
-from topic_model import fit_topics, new_topics
+from topic_model import fit_topics, new_topics, topic_rows
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +78,56 @@ def test_models_that_cannot_back_off_raise_an_error_with_the_next_step(topics, m
     silent = replace(topics.manifest.held_out, has_scores=False)
     with pytest.raises(ModelError, match=naming("no scores", "harness list learners")):
         replace(topics, manifest=replace(topics.manifest, held_out=silent)).back_off(["w1"], 0.9)
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory):
+    """Return a folder with a model of classes that each have two groups, of the two kinds g and h."""
+    folder = tmp_path_factory.mktemp("crossed")
+    texts, paths = topic_rows()
+    classes = [path.partition("/")[2] for path in paths]
+    pairs = [(f"{kind}{int(name[1:]) % size}", name) for name in sorted(set(classes)) for kind, size in GROUPS]
+    edges = ["parent,child,weight,load", *(f"{group},{name},," for group, name in pairs), "all,g0,2,3"]
+    edges += [f"all,{group},," for group in sorted({group for group, _ in pairs} - {"g0"})]
+    (folder / "groups.csv").write_text("\n".join(edges))
+    rows = zip(texts[:3000], classes[:3000], strict=True)
+    (folder / "rows.csv").write_text("text,label\n" + "\n".join(map(",".join, rows)))
+    data = f"{folder / 'rows.csv'}(taxonomy={folder / 'groups.csv'})"
+    harness.fit("pa", data, representation="words", out=folder / "m")
+    return folder
+
+
+GROUPS = (("g", 6), ("h", 4))
+
+
+def test_nodes_with_several_parents_are_as_often_right_as_their_confidence_says(crossed):
+    texts, paths = topic_rows()
+    model = harness.load_model(crossed / "m")
+    found = model.back_off(texts[3000:], 0.8)
+    classes = [int(path.partition("/c")[2]) for path in paths[3000:]]
+    known = [{f"c{one}", *(f"{kind}{one % size}" for kind, size in GROUPS)} for one in classes]
+    right = np.array([name in nodes for name, nodes in zip(found.names, known, strict=True)])
+    for depth in (1, 2):
+        at = found.depth == depth
+        assert at.sum() > 100
+        assert right[at].mean() == pytest.approx(found.confidence[at].mean(), abs=0.06)
+    assert {name[0] for name in found.names[found.depth == 1]} == {"g", "h"}
+
+
+def test_a_new_class_keeps_the_parents_weights_and_costs_of_the_others(crossed, tmp_path):
+    before = harness.load_model(crossed / "m").taxonomy
+    assert len(before.more_parents) == 36
+    texts = [f"cheese oven {row}" for row in range(30)]
+    harness.update(crossed / "m", (texts, ["g0/cheese"] * 30), out=tmp_path / "m")
+    after = harness.load_model(tmp_path / "m").taxonomy
+    names = after.node_names
+    assert dict(zip(names, after.weights.tolist(), strict=True)) == {**dict.fromkeys(names, 1.0), "g0": 2.0}
+    assert after.costs[names.index("g0")].tolist() == [1.5, 1.5]
+    assert after.costs[names.index("g0/cheese")].tolist() == [0.5, 0.5]
+    for taxonomy in (before, after):
+        pairs = [tuple(taxonomy.node_names[node] for node in pair) for pair in taxonomy.more_parents.tolist()]
+        assert sorted(pairs) == sorted((f"c{one}", f"h{one % 4}") for one in range(36))
+    assert names[after.parent[after.class_node[-1]]] == "g0"
 
 
 # -- sets of labels --------------------------------------------------------------------------------------------------

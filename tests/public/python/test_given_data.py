@@ -112,9 +112,9 @@ def test_several_datasets_are_described_one_by_one():
 
 
 BAD = [
-    (3, {}, "int is no data: expected a name, a file, (X, y), (texts, labels) or a data frame with text= and label="),
-    (None, {}, "NoneType is no data"),
-    ((np.eye(2), [0, 1], 3), {}, "tuple is no data"),
+    (3, {}, "int is not data: expected a name, a file, (X, y), (texts, labels) or a data frame with text= and label="),
+    (None, {}, "NoneType is not data"),
+    ((np.eye(2), [0, 1], 3), {}, "tuple is not data"),
     ((np.zeros(3), [1, 2, 3]), {}, "X has shape (3,): expected rows x features, or a sequence of texts"),
     ((np.zeros((2, 2, 2)), [1, 2]), {}, "X has shape (2, 2, 2)"),
     ((["a", "b"], ["x"]), {}, "2 texts and 1 labels: expected one for each"),

@@ -258,9 +258,9 @@ def test_a_value_without_a_notation_is_rejected_with_parameter_and_type(catalog,
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (LogisticRegression, "LogisticRegression is a class: give an estimator, LogisticRegression()"),
-        (3, "3 is no learner: expected a name, or an estimator with get_params and fit"),
-        (None, "None is no learner"),
+        (LogisticRegression, "LogisticRegression is a class. Give an estimator, LogisticRegression()"),
+        (3, "3 is not a learner: expected a name, or an estimator with get_params and fit"),
+        (None, "None is not a learner"),
     ],
 )
 def test_an_object_that_is_no_estimator_is_rejected(catalog, learner, message):

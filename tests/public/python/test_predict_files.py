@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import random
+from itertools import chain
 
 import numpy as np
 import pyarrow
@@ -11,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from harness.errors import DataError, HarnessError, ModelError
-from internals import PredictionRequest, patch_internal, predict_rows
+from internals import CsvWriter, PredictionRequest, patch_internal, predict_rows
 from messages import naming
 from small_titles import titles
 
@@ -252,3 +254,74 @@ def test_a_missing_file_raises_an_error_that_names_it(model, tmp_path):
 def test_an_unwritable_path_raises_an_error_that_names_it(model, new_csv, tmp_path):
     with pytest.raises(DataError, match="cannot be written"):
         code(model, new_csv, text="title", out=tmp_path / "nowhere" / "coded.csv")
+
+
+CELLS = ["", "welder", "night, nurse", 'a "b"', 'a, "b"', "two\nlines", "a\rb", " spaced ", "ü\u2028", "-", "'", "#\t|"]
+NUMBERS = [0.5, 0.0, -0.0, 1e-07, 1e22, -3.25, float("nan"), 12345.6789]
+
+
+def written_by_csv(columns, rows, delimiter):
+    """Return what the csv module writes, with quotes around all cells of a row that has a carriage return."""
+    file = io.StringIO(newline="")
+    usual = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    quoting = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    usual.writerow(columns)
+    for row in rows:
+        has_return = any(isinstance(cell, str) and "\r" in cell for cell in row)
+        (quoting if has_return else usual).writerow(row)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_are_written_as_the_csv_module_writes_them(delimiter, seed):
+    chance = random.Random(seed)
+    columns = ["id", "text, or title", "score", "mixed", "list"][: chance.randint(1, 5)]
+    known = chance.sample(CELLS, chance.randint(1, len(CELLS)))
+    batches = []
+    for _ in range(3):
+        mixed = [chance.choice([None, 3, 0.25, "x", True]) for _ in range(3)] if chance.random() < 0.3 else known
+        rows = []
+        for _ in range(chance.randint(0, 6)):
+            cells = [chance.choice(known), chance.choice(known), chance.choice(NUMBERS)]
+            rows.append([*cells, chance.choice(mixed), chance.choice(known)][: len(columns)])
+        batches.append(rows)
+    file = io.StringIO(newline="")
+    writer = CsvWriter(file, delimiter)
+    for rows in batches:
+        writer.write(columns, rows)
+    assert file.getvalue() == written_by_csv(columns, chain(*batches), delimiter)
+
+
+def test_rows_before_an_error_are_written_to_standard_output(model, tmp_path, capsys, monkeypatch):
+    patch_internal(monkeypatch, "BATCH_ROWS", 4)
+    path = tmp_path / "new.csv"
+    path.write_text("title\n" + "\n".join(TEXTS[:10]) + '\n"open\n')
+    with pytest.raises(DataError, match=naming("line 12")):
+        code(model, path)
+    printed = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["title"] for row in printed] == TEXTS[:10]
+
+
+@pytest.mark.parametrize("failing", [0, 1, 3])
+def test_an_error_of_the_learner_in_any_batch_is_raised_and_nothing_is_written(model, tmp_path, monkeypatch, failing):
+    patch_internal(monkeypatch, "BATCH_ROWS", 4)
+    path = tmp_path / "new.csv"
+    path.write_text("title\n" + "\n".join(TEXTS[:20]) + "\n")
+    learner, seen = model.classifier.learner, []
+
+    class Failing:
+        classes_ = learner.classes_
+
+        def rank(self, X, k):
+            seen.append(X.shape[0])
+            if len(seen) > failing:
+                raise RuntimeError("out of luck")
+            return learner.rank(X, k)
+
+    monkeypatch.setattr(model.classifier, "learner", Failing())
+    with pytest.raises(ModelError, match="out of luck"):
+        code(model, path, out=tmp_path / "coded.csv")
+    assert not (tmp_path / "coded.csv").exists()
+    assert seen[0] == 4
+    assert failing < len(seen) <= failing + 2

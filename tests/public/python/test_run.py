@@ -177,7 +177,7 @@ def test_objects_that_cannot_be_imported_or_passed_are_rejected_before_any_trial
 @pytest.mark.parametrize(
     ("data", "more", "printed"),
     [
-        (3, {}, "int is no data: expected a name, a file"),
+        (3, {}, "int is not data: expected a name, a file"),
         ((np.zeros(3), [1, 2, 3]), {}, r"X has shape \(3,\): expected rows x features"),
         ((["a", "b"], ["x"]), {}, "2 texts and 1 labels: expected one for each"),
         ((["a", "b"], [object(), "x"]), {}, "row 0: the label is <object"),

@@ -230,7 +230,7 @@ def test_an_experiment_without_a_quick_version_raises_an_error_that_names_it():
         ({"leave_out": ["digits"]}, "left out: digits"),
         ({"leave_out": ["curve"], "trials": 1}, "1 of 10 trials each; left out: curve"),
         ({"leave_out": ["curve(rows=5)", "curve(rows=7)"]}, "left out: curve(rows=5); curve(rows=7)"),
-        ({"leave_out": [f"curve(rows={n})" for n in (5, 6, 7, 8)]}, "left out: 4 of 6 of curve"),
+        ({"leave_out": [f"curve(rows={n})" for n in (5, 6, 7, 8)]}, "left out: 4 of 6 datasets curve"),
         ({"set": {"pa": {"C": 2}}}, ""),
     ],
 )

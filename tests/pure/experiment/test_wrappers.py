@@ -136,7 +136,7 @@ def test_the_modules_of_the_inner_learner_are_preloaded_once():
         ("bag(pa, base=ooz)", r"learner 'bag\(pa\)' is given 'base' twice: as 'pa' and as 'ooz'"),
         ("bag(pa, ooz)", r"learner 'bag\(pa\+ooz\)' wraps one learner: cannot read 'ooz', expected parameter=value"),
         ("mix(pa)", r"learner 'mix\(pa\)' takes two or more learners, got 'pa'. Write mix\(pa, NAME\)"),
-        ("bag", r"learner 'bag' wraps another learner: name it, as in bag\(NAME\)"),
+        ("bag", r"learner 'bag' wraps another learner. Name it, as in bag\(NAME\)"),
         ("bag(pa(Cc=1))", r"learner 'pa\(Cc=1\)' has no parameter 'Cc'. Did you mean C\?"),
         ("bag(bse=pa)", r"learner 'bag' has no parameter 'bse'. Did you mean base\?"),
     ],

@@ -53,7 +53,7 @@ def test_numbers_are_parsed_as_the_papers_print_them(text, unit, value, at_least
      ("1 2", "seconds"), ("31x", "seconds")],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_its_unit_is_rejected(text, unit):
-    with pytest.raises(ValueError, match=r"is no number|unknown unit"):
+    with pytest.raises(ValueError, match=r"is not a number|unknown unit"):
         parse_published(text, unit)
 
 
@@ -204,7 +204,7 @@ def test_rows_that_were_not_run_can_be_hidden(lines):
 
 
 def test_a_value_that_is_no_number_raises_an_error_with_its_cell(lines):
-    with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is no number of share"):
+    with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is not a number of share"):
         against(lines, ("digits", "pa", "r1", "many", "", "Table 1"))
 
 

@@ -28,25 +28,11 @@ def train_dense_one_vs_rest(
     labels: Labels,
     n_features: int,
     n_classes: int,
-    problem: DualProblem,
-    seed: int,
-    prune: float,
-) -> Machines:
-    """Do what `train_one_vs_rest` does, on dense rows."""
-    (machines,) = train_dense_path_one_vs_rest(X, labels, n_features, n_classes, [problem], seed, prune)
-    return machines
-
-
-def train_dense_path_one_vs_rest(
-    X: Vectors,
-    labels: Labels,
-    n_features: int,
-    n_classes: int,
     problems: Sequence[DualProblem],
     seed: int,
     prune: float,
 ) -> list[Machines]:
-    """Do what `train_path_one_vs_rest` does, on dense rows."""
+    """Do what `train_one_vs_rest` does, on dense rows."""
     job = _Job(frozen(X), by_class(labels, n_classes), problems, seed, prune)
     shares = stretches(n_classes, least=MACHINES, per_thread=STRETCHES_PER_THREAD)
     paths = itertools.chain(*in_threads(job.train, shares))

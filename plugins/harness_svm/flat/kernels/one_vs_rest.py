@@ -36,14 +36,15 @@ def train_one_vs_rest(
     labels: Labels,
     n_features: int,
     n_classes: int,
-    problem: DualProblem,
+    problems: Sequence[DualProblem],
     seed: int,
     prune: float,
-) -> Machines:
-    """Train one machine for each class, distributed over the allowed threads.
+) -> list[Machines]:
+    """Train one machine for each class and each problem in turn, distributed over the allowed threads.
 
     All machines start from the solution of a machine without any positive instance. Most differ little from it, so few
-    sweeps are needed. The number of threads does not change the result.
+    sweeps are needed. A machine of a later problem starts from its solution of the problem before, whose duals the
+    next problem must allow. The number of threads does not change the result.
 
     Parameters
     ----------
@@ -53,8 +54,8 @@ def train_one_vs_rest(
         Positions of the classes of each row.
     n_features, n_classes : int
         Shape of the weights.
-    problem : DualProblem
-        Loss, cost and tolerance.
+    problems : sequence of DualProblem
+        Loss, cost and tolerance of each problem.
     seed : int
         Seed of the order of rows.
     prune : float
@@ -62,25 +63,8 @@ def train_one_vs_rest(
 
     Returns
     -------
-    Machines
-        The weights, biases and numbers of sweeps.
-    """
-    (machines,) = train_path_one_vs_rest(instances, labels, n_features, n_classes, [problem], seed, prune)
-    return machines
-
-
-def train_path_one_vs_rest(
-    instances: Instances,
-    labels: Labels,
-    n_features: int,
-    n_classes: int,
-    problems: Sequence[DualProblem],
-    seed: int,
-    prune: float,
-) -> list[Machines]:
-    """The machines of each problem in turn.
-
-    A machine starts from its solution of the problem before, whose duals the next problem must allow.
+    list of Machines
+        The weights, biases and numbers of sweeps for each problem.
     """
     features = by_frequency(instances, n_features)
     arranged = renamed(instances, places_of(features))

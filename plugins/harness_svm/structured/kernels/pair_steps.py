@@ -8,7 +8,7 @@ members, and so on.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,24 @@ MOST_SHIFTS = 1000
 """Maximum number of steps among the members of one instance in a round."""
 WORTH_JOINING = 0.5
 """A class becomes a member if its lead over the members is this share of the best class's lead."""
+
+
+class Relations(NamedTuple):
+    """The functions that depend on how classes share nodes: `TREE` in a tree, another set in a lattice.
+
+    All are compiled into the kernel that names them, so a choice costs no time.
+    """
+
+    set_gradients: Any
+    """As `subproblem.set_gradients`."""
+    line_up: Any
+    """Compute the rate of each member, and what `compare` needs."""
+    compare: Any
+    """Compute <L(one), L(c)> of the member at a place with each of the others."""
+    alike: Any
+    """Return <L(c), L(other)>."""
+    spread: Any
+    """Add the effect of a growing coefficient of a class to the scores of all classes."""
 
 
 @helper()
@@ -111,11 +129,13 @@ def steepest_places(block: Block, size: Any, spare: float) -> Any:
 
 
 @helper()
-def settle(tree: OrderedTree, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any) -> None:
+def settle(
+    related: Relations, tree: Any, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any
+) -> None:
     """Shift duals between the members until their gradients agree, up to `near`."""
     members, beta, rate, own = block.members, block.beta, block.rate, block.own
-    line_up(tree, y, goal.slack, block, size)
-    true, spare = alike(tree, y, y), left_over(goal.C, block, size)
+    related.line_up(tree, y, goal.slack, block, size)
+    true, spare = related.alike(tree, y, y), left_over(goal.C, block, size)
     for _ in range(MOST_SHIFTS):
         up, down, apart = steepest_places(block, size, spare)
         if apart <= near:
@@ -123,11 +143,11 @@ def settle(tree: OrderedTree, y: Any, square: float, goal: Goal, near: float, bl
         # ||rate_up dL(up) - rate_down dL(down)||^2, where NOBODY has rate 0
         up_rate, down_rate, up_own, down_own, bend = 0.0, 0.0, 0.0, 0.0, 0.0
         if up != NOBODY:
-            compare(tree, up, block, size, block.near_up)
+            related.compare(tree, up, block, size, block.near_up)
             up_rate, up_own = rate[up], own[up]
             bend += up_rate**2 * (true - 2.0 * up_own + block.near_up[up])
         if down != NOBODY:
-            compare(tree, down, block, size, block.near_down)
+            related.compare(tree, down, block, size, block.near_down)
             down_rate, down_own = rate[down], own[down]
             bend += down_rate**2 * (true - 2.0 * down_own + block.near_down[down])
             if up != NOBODY:
@@ -166,7 +186,7 @@ def spread(tree: OrderedTree, c: Any, amount: float, shift: Array) -> None:
 
 
 @helper()
-def move(tree: OrderedTree, c: Any, amount: float, block: Block, moves: Moves, n: int) -> int:
+def move(related: Relations, tree: Any, c: Any, amount: float, block: Block, moves: Moves, n: int) -> int:
     """u_c += r_c amount x: plan the move after n others and add it to the scores; returns the new number of moves."""
     if moves.changes[c] == 0:
         moves.classes[np.uint32(n)] = c
@@ -174,7 +194,7 @@ def move(tree: OrderedTree, c: Any, amount: float, block: Block, moves: Moves, n
     moves.changes[c] += tree.scale[c] * amount
     if moves.changes[c] == 0:  # it came back to where it was, and stays in the list: let it move by next to nothing
         moves.changes[c] = 1e-300
-    spread(tree, c, amount, block.shift)
+    related.spread(tree, c, amount, block.shift)
     return n
 
 
@@ -188,19 +208,21 @@ def forget_shift(tree: OrderedTree, shift: Array, moves: Moves, n: int) -> None:
 
 
 @helper()
-def carry(tree: OrderedTree, y: Any, square: float, slack: bool, block: Block, size: Any, moves: Moves, n: int) -> int:
+def carry(
+    related: Relations, tree: Any, y: Any, square: float, slack: bool, block: Block, size: Any, moves: Moves, n: int
+) -> int:
     """Update the scores and gradients of all classes from the members' duals; returns the number of moving classes."""
     gain = 0.0
     for p in range(size):
         c = block.members[p]
         amount = block.rate[p] * (block.beta[c] - block.carried[c])
         if amount != 0:
-            n = move(tree, c, -amount, block, moves, n)
+            n = move(related, tree, c, -amount, block, moves, n)
             gain += amount
             block.carried[c] = block.beta[c]
     if gain != 0:
-        n = move(tree, y, gain, block, moves, n)
-    set_gradients(tree, y, square, slack, block)
+        n = move(related, tree, y, gain, block, moves, n)
+    related.set_gradients(tree, y, square, slack, block)
     return n
 
 
@@ -236,7 +258,15 @@ def go_further(y: Any, square: float, C: float, block: Block, size: Any) -> bool
 
 @helper()
 def improve(
-    tree: OrderedTree, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any, moves: Moves
+    related: Relations,
+    tree: Any,
+    y: Any,
+    square: float,
+    goal: Goal,
+    near: float,
+    block: Block,
+    size: Any,
+    moves: Moves,
 ) -> Any:
     """Shift duals until the gradients of all classes agree, up to `near`, or there are too many new members.
 
@@ -250,8 +280,8 @@ def improve(
     if up != NOBODY and not block.member[up]:
         size = join_in_order(up, block, size)
     for _ in range(MOST_ROUNDS):
-        settle(tree, y, square, goal, near, block, size)
-        n = carry(tree, y, square, goal.slack, block, size, moves, n)
+        settle(related, tree, y, square, goal, near, block, size)
+        n = carry(related, tree, y, square, goal.slack, block, size, moves, n)
         level = 0.0
         for p in range(size):
             level = max(level, block.gradient[block.members[p]])
@@ -260,5 +290,8 @@ def improve(
             break
         size = invite(level + WORTH_JOINING * lead, block, size, most)
     if go_further(y, square, goal.C, block, size):
-        n = carry(tree, y, square, goal.slack, block, size, moves, n)
+        n = carry(related, tree, y, square, goal.slack, block, size, moves, n)
     return violation, size, n
+
+
+TREE = Relations(set_gradients, line_up, compare, alike, spread)

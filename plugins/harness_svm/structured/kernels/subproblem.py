@@ -27,6 +27,7 @@ from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all
 from harness.sdk.kernels.rows import Rows, append, has_room
 from harness.sdk.kernels.score import best_class
 from harness_svm.structured.kernels.class_tree import ORDERED_TREE, ClassTree, OrderedTree
+from harness_svm.structured.kernels.lattice import LATTICE, Lattice
 
 MOST_STEPS = 50
 """Maximum number of new duals of one instance in one visit."""
@@ -101,7 +102,8 @@ class Sweep(NamedTuple):
     """By row: its squared length."""
     labels: NDArray[np.int32]
     order: NDArray[np.int64]
-    tree: OrderedTree
+    tree: Any
+    """An OrderedTree, or a Lattice if nodes have several parents."""
     goal: Goal
 
 
@@ -116,12 +118,13 @@ class SweepState(NamedTuple):
 
 
 SWEEP = named(Sweep, INSTANCES, reads(float64), reads(int32), reads(int64), ORDERED_TREE, GOAL)
+LATTICE_SWEEP = named(Sweep, INSTANCES, reads(float64), reads(int32), reads(int64), LATTICE, GOAL)
 SWEEP_STATE = named(SweepState, DUALS, BLOCK, MOVES, writes(float64))
 
 
-def empty_block(tree: ClassTree | OrderedTree) -> Block:
-    """Return a block of zeros for a tree."""
-    nodes, classes = tree.parent.size, tree.leaf.size
+def empty_block(tree: ClassTree | OrderedTree | Lattice) -> Block:
+    """Return a block of zeros for a tree or a lattice."""
+    nodes, classes = tree.weight.size, tree.scale.size
     return Block(
         sums=np.zeros(nodes),
         totals=np.zeros(nodes),

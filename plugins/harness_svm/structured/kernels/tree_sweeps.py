@@ -26,7 +26,7 @@ from harness_svm.structured.kernels.class_tree import (
     sum_subtrees,
 )
 from harness_svm.structured.kernels.dense_weights import begin_visit, move_densely, move_range, score_densely
-from harness_svm.structured.kernels.pair_steps import forget_shift, improve, line_up
+from harness_svm.structured.kernels.pair_steps import TREE, forget_shift, improve, line_up
 from harness_svm.structured.kernels.subproblem import (
     BLOCK,
     DUALS,
@@ -75,7 +75,7 @@ def sweep_matrix(sweep: Sweep, W: Array, state: SweepState) -> int:
         score_densely(W, instances, i, block.scores)
         set_gradients(tree, y, squares[i], goal.slack, block)
         size = fetch_duals(duals, np.uint32(i), block)
-        violations[i], size, n = improve(tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
+        violations[i], size, n = improve(TREE, tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
         move_branches(W, instances, i, tree, block.shift, moves, n)
         put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)

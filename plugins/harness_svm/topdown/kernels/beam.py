@@ -38,9 +38,11 @@ class Beam(NamedTuple):
     """By feature of the current row: its slot; by feature that the node has: its edges."""
     values: NDArray[np.float64]
     """Values of the row's features that the node has."""
+    judged: NDArray[np.int64]
+    """By node: the last row that its children were judged for, counted from 1."""
 
 
-BEAM = named(Beam, writes(uint32, 2), writes(uint32), *map(writes, (float64, float64, int64, uint64, float64)))
+BEAM = named(Beam, writes(uint32, 2), writes(uint32), *map(writes, (float64, float64, int64, uint64, float64, int64)))
 
 
 def feature_slots(branches: Branches) -> NDArray[np.uint32]:
@@ -142,25 +144,32 @@ def keep_best(ways: Array, size: Any, c: Any, path: Array) -> Any:
     return size
 
 
+@helper()
+def search_tree(branches: Branches, slots: Array, instances: Instances, i: Any, root: Any, beam: Beam) -> Any:
+    """Put the leaves with the best paths of one tree into `beam.leaves`; returns how many there are."""
+    here, n, n_leaves = 0, np.uint32(1), np.uint32(0)
+    beam.nodes[0, 0], beam.path[root] = root, 0.0
+    while n > 0:
+        following, n_next = beam.nodes[1 - here], np.uint32(0)
+        for b in range(n):
+            z = beam.nodes[here, b]
+            judge_children(branches, slots, instances, i, z, beam)
+            beam.judged[z] = i + 1
+            for c in range(branches.child[z], branches.child[z + np.uint32(1)]):
+                if branches.own[c] >= 0:
+                    n_leaves = keep_best(beam.leaves, n_leaves, c, beam.path)
+                else:
+                    n_next = keep_best(following, n_next, c, beam.path)
+        here, n = 1 - here, n_next
+    return n_leaves
+
+
 @kernel(int64(BRANCHES, reads(uint32), INSTANCES, BEAM, writes(int32, 2)), **LEAN)
 def fill_beam_ranks(branches: Branches, slots: Array, instances: Instances, beam: Beam, ranked: Array) -> int:
     """Rank the reached leaves by the scores of their paths. Returns the number of edges read."""
     beam.read[0] = 0
-    beam.path[0] = 0.0
     for i in range(ranked.shape[0]):
-        here, n, n_leaves = 0, np.uint32(1), np.uint32(0)
-        beam.nodes[0, 0] = 0
-        while n > 0:
-            following, n_next = beam.nodes[1 - here], np.uint32(0)
-            for b in range(n):
-                z = beam.nodes[here, b]
-                judge_children(branches, slots, instances, i, z, beam)
-                for c in range(branches.child[z], branches.child[z + np.uint32(1)]):
-                    if branches.own[c] >= 0:
-                        n_leaves = keep_best(beam.leaves, n_leaves, c, beam.path)
-                    else:
-                        n_next = keep_best(following, n_next, c, beam.path)
-            here, n = 1 - here, n_next
+        n_leaves = search_tree(branches, slots, instances, i, np.uint32(0), beam)
         for place in range(ranked.shape[1]):
             ranked[i, place] = branches.own[beam.leaves[place]] if place < n_leaves else -1
     return np.int64(beam.read[0])  # type: ignore[return-value]  # an integer to the caller
@@ -187,4 +196,5 @@ def empty_beam(n_nodes: int, instances: Instances, width: int, n_leaves: int) ->
         read=np.zeros(1, np.int64),
         places=np.zeros(longest, np.uint64),
         values=np.zeros(longest),
+        judged=np.zeros(n_nodes, np.int64),
     )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, named, reads, writes
 from harness.sdk.kernels.instances import Array, Instances, frozen
-from harness_svm.topdown.kernels.beam import BEAM, Beam, empty_beam, judge_children, keep_best
+from harness_svm.topdown.kernels.beam import BEAM, Beam, empty_beam, judge_children, search_tree
 from harness_svm.topdown.kernels.branches import BRANCHES, Branches
 
 
@@ -34,7 +34,7 @@ PATHS = named(Paths, reads(uint32), reads(uint32), reads(int32, 2))
 
 
 class Candidates(NamedTuple):
-    """Space for the candidates of one row; `judged` and `listed` have the number of the row, counted from 1."""
+    """Space for the candidates of one row; `listed` has the number of the row, counted from 1."""
 
     met: NDArray[np.uint32]
     """The classes that the searches met, each once."""
@@ -42,13 +42,11 @@ class Candidates(NamedTuple):
     """The same by rank, best first."""
     value: NDArray[np.float64]
     """By rank: log of the mean probability."""
-    judged: NDArray[np.int64]
-    """By node: the last row that its children were judged for."""
     listed: NDArray[np.int64]
     """By class: the last row that it was a candidate of."""
 
 
-CANDIDATES = named(Candidates, *map(writes, (uint32, uint32, float64, int64, int64)))
+CANDIDATES = named(Candidates, *map(writes, (uint32, uint32, float64, int64)))
 
 
 def join_trees(trees: Sequence[Branches]) -> Branches:
@@ -106,33 +104,11 @@ def expand_ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArr
 
 
 @helper()
-def search_tree(
-    branches: Branches, slots: Array, instances: Instances, i: Any, root: Any, beam: Beam, judged: Array
-) -> Any:
-    """Put the leaves with the best paths of one tree into `beam.leaves`; returns how many there are."""
-    here, n, n_leaves = 0, np.uint32(1), np.uint32(0)
-    beam.nodes[0, 0], beam.path[root] = root, 0.0
-    while n > 0:
-        following, n_next = beam.nodes[1 - here], np.uint32(0)
-        for b in range(n):
-            z = beam.nodes[here, b]
-            judge_children(branches, slots, instances, i, z, beam)
-            judged[z] = i + 1
-            for c in range(branches.child[z], branches.child[z + np.uint32(1)]):
-                if branches.own[c] >= 0:
-                    n_leaves = keep_best(beam.leaves, n_leaves, c, beam.path)
-                else:
-                    n_next = keep_best(following, n_next, c, beam.path)
-        here, n = 1 - here, n_next
-    return n_leaves
-
-
-@helper()
 def follow_path(
-    branches: Branches, slots: Array, instances: Instances, i: Any, paths: Paths, leaf: Any, beam: Beam, judged: Array
+    branches: Branches, slots: Array, instances: Instances, i: Any, paths: Paths, leaf: Any, beam: Beam
 ) -> None:
     """Judge the nodes above a leaf that are not judged yet, from the root down."""
-    parent = paths.parent
+    parent, judged = paths.parent, beam.judged
     while judged[parent[leaf]] != i + 1:
         z = parent[leaf]
         while z != parent[z] and judged[parent[z]] != i + 1:
@@ -145,7 +121,7 @@ def follow_path(
 
 @helper()
 def mean_path(
-    branches: Branches, slots: Array, instances: Instances, i: Any, paths: Paths, c: Any, beam: Beam, judged: Array
+    branches: Branches, slots: Array, instances: Instances, i: Any, paths: Paths, c: Any, beam: Beam
 ) -> float:
     """Return the log of the mean of exp(path score) of class c over the trees; -inf for a class without a leaf."""
     best = -np.inf
@@ -153,7 +129,7 @@ def mean_path(
         return best
     for t in range(paths.roots.size):
         leaf = np.uint32(paths.leaf[t, c])
-        follow_path(branches, slots, instances, i, paths, leaf, beam, judged)
+        follow_path(branches, slots, instances, i, paths, leaf, beam)
         best = max(best, beam.path[leaf])
     total = 0.0
     for t in range(paths.roots.size):
@@ -196,7 +172,7 @@ def fill_forest_ranks(
     for i in range(ranked.shape[0]):
         n = np.uint32(0)
         for t in range(paths.roots.size):
-            for place in range(search_tree(branches, slots, instances, i, paths.roots[t], beam, found.judged)):
+            for place in range(search_tree(branches, slots, instances, i, paths.roots[t], beam)):
                 c = np.uint32(branches.own[beam.leaves[place]])
                 if found.listed[c] != i + 1:
                     found.listed[c] = i + 1
@@ -205,7 +181,7 @@ def fill_forest_ranks(
         size = np.uint32(0)
         for place in range(n):
             c = found.met[place]
-            size = insert(found, size, c, mean_path(branches, slots, instances, i, paths, c, beam, found.judged))
+            size = insert(found, size, c, mean_path(branches, slots, instances, i, paths, c, beam))
         for place in range(ranked.shape[1]):
             ranked[i, place] = found.classes[place] if place < size else -1
             values[i, place] = found.value[place] if place < size else 0.0
@@ -232,7 +208,7 @@ def fill_forest_scores(
             if c < 0:
                 values[i, place] = 0.0
             else:
-                values[i, place] = mean_path(branches, slots, instances, i, paths, np.uint32(c), beam, found.judged)
+                values[i, place] = mean_path(branches, slots, instances, i, paths, np.uint32(c), beam)
     return 0
 
 
@@ -270,7 +246,6 @@ class Forest(NamedTuple):
             met=np.zeros(most, np.uint32),
             classes=np.zeros(most, np.uint32),
             value=np.zeros(most),
-            judged=np.zeros(self.branches.own.size, np.int64),
             listed=np.zeros(n_classes, np.int64),
         )
         return empty_beam(self.branches.own.size, instances, width, width), candidates

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
 from harness.sdk import Instances, Labels, as_instances, frozen
-from harness_prototype import hybrid
 from harness_prototype.hybrid import HybridIndex, learn_hybrid
 from harness_prototype.kernels.hybrid_pa import update_pa_hybrid
 from harness_prototype.kernels.hybrid_perceptron import update_perceptron_hybrid
 from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 from harness_prototype.kernels.perceptron import update_perceptron
-from harness_prototype.pa import PA
-from harness_prototype.perceptron import Perceptron
-from internals import Rows, as_edges, empty_rows, enlarge, patch_internal
-from problems import as_indicator, near_prototypes
+from internals import Rows, as_edges, empty_rows, enlarge
+from problems import near_prototypes
 
 STEPS = [
     PAStep(1.0, 1.0, 0.5, np.inf),
@@ -89,51 +85,3 @@ def test_pa_in_two_parts_is_bit_identical(problem, step):
 def test_the_perceptron_in_two_parts_is_bit_identical(problem):
     complete, joined = learn(problem, update_perceptron, update_perceptron_hybrid)
     assert_array_equal(joined, complete)
-
-
-@pytest.fixture
-def many(monkeypatch):
-    """Lower the thresholds: 12 classes count as many, and a feature in a tenth of them goes to the matrix."""
-    patch_internal(monkeypatch, "rows.CACHED_CLASSES", 10)
-    patch_internal(monkeypatch, "ranking.CACHED_CLASSES", 10)
-    used = []
-    monkeypatch.setattr(hybrid, "learn_hybrid", lambda *given: used.append(given) or learn_hybrid(*given))
-    return used
-
-
-@pytest.mark.parametrize("learner", [PA(passes=3, random_state=0), Perceptron(passes=3, random_state=0)])
-def test_a_learner_with_many_classes_ranks_as_without_the_matrix(learner, many, monkeypatch):
-    X, y = near_prototypes()
-    parted = learner.fit(X, y).rank(X, 5), as_edges(learner.rows_)
-    assert len(many) == 3
-    monkeypatch.setattr(hybrid, "MET_SHARE", np.inf)
-    patch_internal(monkeypatch, "KNOWN_SHARE_OF_MANY", np.inf)
-    plain = learner.fit(X, y).rank(X, 5), as_edges(learner.rows_)
-    assert len(many) == 3
-    assert_array_equal(parted[0], plain[0])
-    assert parted[1].weights.size == plain[1].weights.size
-    assert_array_equal(*(dense(ranks_rows, 12) for ranks_rows in (rows_of(parted[1]), rows_of(plain[1]))))
-
-
-def rows_of(edges) -> Rows:
-    from internals import as_rows
-
-    return as_rows(edges)
-
-
-def test_a_batch_continues_from_the_previous_one(many, monkeypatch):
-    X, y = near_prototypes(n=400)
-    batched = PA().partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
-    assert len(many) == 2
-    monkeypatch.setattr(hybrid, "MET_SHARE", np.inf)
-    plain = PA().partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
-    assert_array_equal(dense(batched.rows_, 12), dense(plain.rows_, 12))
-
-
-def test_several_labels_are_learned_in_two_parts(many):
-    X, y = near_prototypes()
-    Y = as_indicator(y).tolil()
-    Y[0], Y[1] = 0, 0
-    Y[0, [1, 2]] = 1  # rows with two labels or none, as many labels as rows
-    PA(passes=1).fit(X, Y.tocsr())
-    assert many == []

@@ -92,9 +92,9 @@ def test_results_are_bit_identical_for_any_number_of_threads(threads, monkeypatc
     labels = Labels(frozen(np.arange(91), np.int64), frozen(y, np.int32))
     task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    expected = train_dense_one_vs_rest(X, labels, 6, n_classes, task, 0, 0.0)
+    (expected,) = train_dense_one_vs_rest(X, labels, 6, n_classes, [task], 0, 0.0)
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-    found = train_dense_one_vs_rest(X, labels, 6, n_classes, task, 0, 0.0)
+    (found,) = train_dense_one_vs_rest(X, labels, 6, n_classes, [task], 0, 0.0)
     for one, other in zip(expected.edges, found.edges, strict=True):
         assert_array_equal(one, other)
     assert_array_equal(expected.bias, found.bias)

@@ -51,7 +51,7 @@ def test_small_changes_of_a_machine_do_not_improve_its_objective(seed, squared, 
     indicator = csr_array(rng.random((30, 4)) < 0.3)  # some rows have no label, some have several
     labels = Labels(frozen(indicator.indptr, np.int64), frozen(indicator.indices, np.int32))
     task = pose(C, squared=squared, bias=bias, tolerance=1e-7, most_sweeps=100_000)
-    machines = train_one_vs_rest(as_instances(X), labels, 6, 4, task, seed % 2**31, 0.0)
+    (machines,) = train_one_vs_rest(as_instances(X), labels, 6, 4, [task], seed % 2**31, 0.0)
     wide = np.hstack([X, np.full((30, 1), bias)])
     assert np.all(machines.sweeps <= task.most_sweeps)
     for c in range(4):
@@ -69,9 +69,9 @@ def test_results_are_bit_identical_for_any_number_of_threads(threads, monkeypatc
     X, labels = random_rows(3, 60, 8, 5)[0], one_label(rng.integers(0, 5, 60))
     task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    expected = train_one_vs_rest(as_instances(X), labels, 8, 6, task, 0, 0.0)
+    (expected,) = train_one_vs_rest(as_instances(X), labels, 8, 6, [task], 0, 0.0)
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-    found = train_one_vs_rest(as_instances(X), labels, 8, 6, task, 0, 0.0)
+    (found,) = train_one_vs_rest(as_instances(X), labels, 8, 6, [task], 0, 0.0)
     for one, other in zip(expected.edges, found.edges, strict=True):
         assert_array_equal(one, other)
     assert_array_equal(expected.bias, found.bias)
@@ -80,7 +80,7 @@ def test_results_are_bit_identical_for_any_number_of_threads(threads, monkeypatc
 def test_a_class_without_positives_gets_the_all_negative_solution():
     X, labels = random_rows(4, 40, 8, 2)[0], one_label(np.zeros(40))
     task = pose(1.0, squared=True, bias=1.0, tolerance=1e-6, most_sweeps=10_000)
-    found = train_one_vs_rest(as_instances(X), labels, 8, 2, task, 0, 0.0)
+    (found,) = train_one_vs_rest(as_instances(X), labels, 8, 2, [task], 0, 0.0)
     instances, space = as_instances(X), empty_dual_space(40, 8)
     space.random[0] = 7
     solve(instances, square_lengths(instances), task, space)
@@ -92,7 +92,7 @@ def test_pruning_removes_the_smallest_weights():
     X, _ = random_rows(5, 40, 8, 2)
     labels = one_label(X[:, 0] + X[:, 1] > 0)
     task = pose(1.0, squared=True, bias=1.0, tolerance=1e-3, most_sweeps=1000)
-    complete, thin = (train_one_vs_rest(as_instances(X), labels, 8, 2, task, 0, prune) for prune in (0.0, 0.3))
+    complete, thin = (train_one_vs_rest(as_instances(X), labels, 8, 2, [task], 0, prune)[0] for prune in (0.0, 0.3))
     kept = np.abs(complete.edges.weights) > 0.3
     assert 0 < kept.sum() < kept.size
     assert_array_equal(thin.edges.weights, complete.edges.weights[kept])

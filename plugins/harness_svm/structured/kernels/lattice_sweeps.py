@@ -1,0 +1,171 @@
+"""Sweeps and ranking like those of `tree_sweeps`, for classes whose nodes form a lattice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int32, int64
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, frozen
+from harness.sdk.kernels.moves import MOVES, Moves, forget, plan_move
+from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
+from harness.sdk.kernels.score import fill_top_k, score, squared_norm
+from harness_svm.structured.kernels.dense_weights import begin_visit, move_densely, move_range, score_densely
+from harness_svm.structured.kernels.lattice import LATTICE, Lattice, alike_in_lattice, score_nodes, shared_sum
+from harness_svm.structured.kernels.pair_steps import Relations, improve
+from harness_svm.structured.kernels.subproblem import (
+    BLOCK,
+    DUALS,
+    IDLE,
+    LATTICE_SWEEP,
+    SWEEP_STATE,
+    Block,
+    Sweep,
+    SweepState,
+    empty_block,
+    fetch_duals,
+    put_duals_back,
+)
+
+
+@helper()
+def set_lattice_gradients(lattice: Lattice, y: Any, square: float, slack: bool, block: Block) -> None:
+    """Compute the gradient g_c of each false class, from the scores after the moves so far."""
+    scores, shift, gradient = block.scores, block.shift, block.gradient
+    own = scores[y] + square * shift[y]
+    for c in range(np.uint32(scores.size)):
+        gradient[c] = lattice.leaving[y] + lattice.entering[c]
+    for e in range(np.uint64(lattice.start[y]), np.uint64(lattice.start[y + np.uint32(1)])):
+        z = lattice.nodes[e]
+        both = lattice.missed[z] + lattice.false[z]
+        for p in range(np.uint64(lattice.first[z]), np.uint64(lattice.first[z + np.uint32(1)])):
+            gradient[lattice.classes[p]] -= both
+    for c in range(np.uint32(scores.size)):
+        lead = own - (scores[c] + square * shift[c])
+        gradient[c] = gradient[c] * (1.0 - lead) if slack else gradient[c] - lead
+    gradient[y] = -np.inf
+
+
+@helper()
+def cost_in_lattice(lattice: Lattice, y: Any, c: Any) -> Any:
+    """Return the cost of predicting class c for y."""
+    both = shared_sum(lattice, y, c, lattice.missed) + shared_sum(lattice, y, c, lattice.false)
+    return lattice.leaving[y] + lattice.entering[c] - both
+
+
+@helper()
+def line_up_in_lattice(lattice: Lattice, y: Any, slack: bool, block: Block, size: Any) -> None:
+    """Compute the rate of each member, and its likeness with the true class."""
+    for p in range(size):
+        c = block.members[p]
+        block.own[p] = alike_in_lattice(lattice, y, c)
+        block.rate[p] = cost_in_lattice(lattice, y, c) if slack else 1.0
+
+
+@helper()
+def compare_in_lattice(lattice: Lattice, place: Any, block: Block, size: Any, likeness: Array) -> None:
+    """Compute <L(one), L(c)> of the member at this place with each of the others."""
+    for p in range(size):
+        likeness[p] = alike_in_lattice(lattice, block.members[place], block.members[p])
+
+
+@helper()
+def spread_in_lattice(lattice: Lattice, c: Any, amount: float, shift: Array) -> None:
+    """Add the effect of a growing coefficient of class c to the score of each class that shares a node with it."""
+    for e in range(np.uint64(lattice.start[c]), np.uint64(lattice.start[c + np.uint32(1)])):
+        z = lattice.nodes[e]
+        part = amount * lattice.scale[c] * lattice.weight[z]
+        for p in range(np.uint64(lattice.first[z]), np.uint64(lattice.first[z + np.uint32(1)])):
+            other = lattice.classes[p]
+            shift[other] += part * lattice.scale[other]
+
+
+IN_LATTICE = Relations(
+    set_lattice_gradients, line_up_in_lattice, compare_in_lattice, alike_in_lattice, spread_in_lattice
+)
+
+
+@kernel(int64(LATTICE_SWEEP, writes(float64, 2), SWEEP_STATE), **LEAN)
+def sweep_lattice(sweep: Sweep, W: Array, state: SweepState) -> int:
+    """Sweep like `sweep_matrix`."""
+    instances, squares, labels, order, lattice, goal = sweep
+    duals, block, moves, violations = state
+    for done in range(order.size):
+        i = order[done]
+        if not begin_visit(sweep, duals, done):
+            return done
+        y = np.uint32(labels[i])
+        score_densely(W, instances, i, block.scores)
+        set_lattice_gradients(lattice, y, squares[i], goal.slack, block)
+        size = fetch_duals(duals, np.uint32(i), block)
+        near = IDLE * goal.tolerance
+        violations[i], size, n = improve(IN_LATTICE, lattice, y, squares[i], goal, near, block, size, moves)
+        if n > 0:
+            move_range(W, instances, i, block.shift, np.uint64(0), np.uint64(block.shift.size))
+            block.shift[:] = 0.0
+        put_duals_back(duals, np.uint32(i), block, size, violations[i] > near)
+        forget(moves, n)
+    return order.size
+
+
+@kernel(int64(INSTANCES, reads(int32), LATTICE, boolean, DUALS, BLOCK, MOVES, writes(float64, 2)), **LEAN)
+def sum_up_lattice(
+    instances: Instances,
+    labels: Array,
+    lattice: Lattice,
+    slack: bool,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    u: Array,
+) -> int:
+    """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i. Returns 0."""
+    for i in range(labels.size):
+        y = np.uint32(labels[i])
+        size = fetch_duals(duals, np.uint32(i), block)
+        gain, n = 0.0, 0
+        for m in range(size):
+            c = block.members[m]
+            amount = block.beta[c] * (cost_in_lattice(lattice, y, c) if slack else 1.0)
+            gain += amount
+            n = plan_move(moves, n, c, -lattice.scale[c] * amount)
+        n = plan_move(moves, n, y, lattice.scale[y] * gain)
+        move_densely(u, instances, i, moves, n)
+        put_duals_back(duals, np.uint32(i), block, size, False)
+        forget(moves, n)
+    return 0
+
+
+def rank_by_lattice(rows: Rows, lattice: Lattice, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+    """Return the k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
+    ranked = np.empty((instances.n_instances, k), np.int32)
+    lattice = Lattice(*(frozen(array) for array in lattice))  # unpickled arrays are writable
+    fill_lattice_ranks(freeze(rows), lattice, instances, base, np.zeros_like(base), empty_block(lattice), ranked)
+    return ranked
+
+
+@kernel(
+    int64(FROZEN_ROWS, LATTICE, INSTANCES, reads(float64), reads(float64), BLOCK, writes(int32, 2)), **LEAN
+)  # fmt: skip
+def fill_lattice_ranks(
+    rows: Rows, lattice: Lattice, instances: Instances, base: Array, zeros: Array, block: Block, ranked: Array
+) -> int:
+    """Rank the classes for each instance.
+
+    An instance without features gets only padding. Returns the number of others.
+    """
+    scores, n = block.scores, 0
+    for i in range(ranked.shape[0]):
+        if squared_norm(instances, i) == 0:
+            ranked[i] = -1
+            continue
+        score(rows, instances, i, zeros, scores)
+        score_nodes(lattice, scores, block.sums, scores)
+        for c in range(np.uint32(scores.size)):
+            scores[c] += base[c]
+        fill_top_k(scores, ranked[i])
+        n += 1
+    return n
