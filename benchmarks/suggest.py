@@ -25,11 +25,20 @@ CLOSE = 0.01
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    measured = read_measurements(MEASURED)
-    rows = [loss_row(name, measured) for name in dict.fromkeys(one.dataset for one in measured)]
+    rows = loss_rows(read_measurements(MEASURED))
     print(tabulate(rows, "keys", tablefmt="simple", disable_numparse=True))
+    print(f"\nThe best of the proposals is within {100 * CLOSE:g} point of R1 on {share_of_good(rows)} datasets.")
+
+
+def loss_rows(measured: Sequence[Measurement]) -> list[dict[str, str]]:
+    """Return a row for each dataset, left out in turn."""
+    return [loss_row(name, measured) for name in dict.fromkeys(one.dataset for one in measured)]
+
+
+def share_of_good(rows: Sequence[dict[str, str]]) -> str:
+    """Return on how many datasets the loss is small, such as "12 of 14"."""
     good = sum(float(row["loss"]) <= 100 * CLOSE for row in rows)
-    print(f"\nThe best of the proposals is within {100 * CLOSE:g} point of R1 on {good} of {len(rows)} datasets.")
+    return f"{good} of {len(rows)}"
 
 
 def loss_row(dataset: str, measured: Sequence[Measurement]) -> dict[str, str]:

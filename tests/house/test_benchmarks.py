@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from internals import Cost, Facts
+
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 REDRAW = "python benchmarks/report.py"
@@ -97,3 +99,32 @@ def test_the_scaling_pages_are_drawn_from_the_records(monkeypatch):
     by_learner, page = scaling.read_by_learner(), scaling.PAGE.read_text(encoding="utf-8")
     assert page == scaling.redraw(page, by_learner), "python benchmarks/scaling.py"
     assert scaling.DETAILS_PAGE.read_text(encoding="utf-8") == scaling.draw_details(by_learner)
+
+
+def test_the_documentation_quotes_the_measured_share_of_good_suggestions(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import suggest
+
+    share = suggest.share_of_good(suggest.loss_rows(suggest.read_measurements(suggest.MEASURED)))
+    text = (ROOT / "docs" / "how-to" / "choose-a-learner.md").read_text(encoding="utf-8")
+    assert f"on {share}\n(`python benchmarks/suggest.py`)" in text
+
+
+def test_a_suggestion_is_measured_without_relatives_of_the_dataset(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import suggest
+
+    assert {suggest.source_of(name) for name in ("icd10cm", "subsample(icd10cm, classes=60)")} == {"icd10cm"}
+    assert {suggest.source_of(name) for name in ("reuters52", "reuters90")} == {"reuters"}
+    one, other = (suggest.Measurement(name, facts(), "pa", "pa", cost(r1)) for name, r1 in (("a", 0.9), ("b", 0.5)))
+    best = suggest.Measurement("b", facts(), "best", "best", cost(0.7))
+    row = suggest.loss_row("b", [one, other, best])
+    assert (row["best"], row["proposed"], row["loss"]) == ("best", "pa", "20.0")
+
+
+def facts():
+    return Facts(rows=100, classes=10, features_a_row=5.0, letters=None)
+
+
+def cost(r1):
+    return Cost(r1, train_seconds=1.0, answer_seconds=1e-6)
