@@ -358,7 +358,8 @@ def models() -> str:
     lines = ["| runs | confidence | explanation | learners |", "|---|---|---|---|"]
     lines += [f"| {' | '.join(kind)} | {', '.join(names)} |" for kind, names in sorted(alike.items(), reverse=True)]
     others = [f"`{spec.name}`" for spec in built_in("learners") if spec.name not in known]
-    return "\n".join([*lines, "", f"Not measured: {', '.join(others)}."] if others else lines)
+    rest = ["", f"Not measured: {', '.join(others)}."] if others else []
+    return "\n".join([*lines, *rest])
 
 
 PARTS: dict[str, Callable[[], str]] = {
