@@ -77,7 +77,22 @@ OUTSIDE = (
     "\ud800",
     "~/model",
 )
-WRONG = (None, True, -1, 0, 1.5, float("nan"), float("inf"), 10**400, "", "none", [], {}, [[[]]], {"a": {"b": []}})
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    float("nan"),
+    float("inf"),
+    10**400,
+    "",
+    "none",
+    [],
+    {},
+    [[[]]],
+    {"a": {"b": []}},
+)
 NAMES = tuple(f"{word} {n % 7} shoe" for n in range(60) for word in ("hat", "wool", "steel"))
 
 
@@ -88,7 +103,7 @@ def fit_models(folder: Path) -> list[Path]:
     """Fit three small models: an index, trees with a taxonomy, and an estimator in a file of skops."""
     titles = folder / "titles.csv"
     titles.write_text("title,code\n" + "".join(f"{name},{'ab'[n % 3 > 0]}/{n % 3}\n" for n, name in enumerate(NAMES)))
-    made = []
+    made: list[Path] = []
     for learner in ("pa", "label-tree(trees=2)", "linear-svc"):
         place = folder / f"model{len(made)}"
         harness.fit(learner, f"{titles}(text=title, label=code, levels='/')", representation="words", out=place)
