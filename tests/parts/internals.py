@@ -401,6 +401,7 @@ NAMES = {
     "Confusion": "harness.sdk.outcomes",
     "FrequencyBin": "harness.sdk.outcomes",
     "by_class": "harness.sdk.outcomes",
+    "class_ancestors": "harness.sdk.outcomes",
     "class_paths": "harness.sdk.outcomes",
     "by_frequency": "harness.sdk.kernels.instances",
     "places_of": "harness.sdk.kernels.instances",
