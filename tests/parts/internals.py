@@ -170,7 +170,7 @@ DEFINED = {
     "harness.sdk.kernels.vectors": (
         "as_matrix, BLOCK_ROWS as VECTOR_BLOCK_ROWS, matrix_edges, rank_vectors, row_blocks, score_vectors"
     ),
-    "harness.sdk.outcomes": "by_class, ByClass, class_paths, Confusion, FrequencyBin, risk_curve",
+    "harness.sdk.outcomes": "by_class, ByClass, class_ancestors, class_paths, Confusion, FrequencyBin, risk_curve",
     "harness.sdk.reading.lines": "read_lines, read_text",
     "harness.sdk.reading.raw": "examine, kind_of, members_of as members_of_archive, open_raw, RawFiles, without_suffix",
     "harness.sdk.reading.sparse_text": "drop_unused_columns, read_svmlight, read_xmc",

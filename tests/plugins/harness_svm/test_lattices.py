@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from harness import Taxonomy
-from harness.sdk.outcomes import class_ancestors
 from harness_svm import HSVM, TopDownPerceptron, TopDownSVM
 from harness_svm.structured import solver
+from internals import class_ancestors
 from messages import naming
 
 
