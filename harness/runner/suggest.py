@@ -197,8 +197,10 @@ class _Expected:
 
 def _loss_of_best(chosen: Sequence[_Expected]) -> float:
     """Return the expected loss of R1 if the best of some learners is taken on every dataset."""
-    losses = [min(losses) for losses in zip(*(one.losses for one in chosen), strict=True)]
-    return sum(weight * loss for weight, loss in zip(chosen[0].weights, losses, strict=True))
+    total = 0.0
+    for at, weight in enumerate(chosen[0].weights):
+        total += weight * min(one.losses[at] for one in chosen)
+    return total
 
 
 def _expected(facts: Facts, measured: Sequence[Measurement]) -> list[_Expected]:
