@@ -12,7 +12,6 @@ import contextlib
 import io
 import json
 import os
-import shutil
 import socket
 import tempfile
 import threading
@@ -336,8 +335,9 @@ class _TemporaryFolder:
     """A temporary folder that is removed together with this object."""
 
     def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix="harness-model-")
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix="harness-model-", ignore_cleanup_errors=True)
+        self.path = folder.name
+        weakref.finalize(self, folder.cleanup)
 
 
 # -- its process, as the host sees it --------------------------------------------------------------------------------

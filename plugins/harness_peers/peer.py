@@ -54,8 +54,9 @@ class ModelFolder:
     """
 
     def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix="harness-peer-")
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix="harness-peer-", ignore_cleanup_errors=True)
+        self.path = folder.name
+        weakref.finalize(self, folder.cleanup)
 
     @classmethod
     def copy_of(cls, path: str) -> ModelFolder:
