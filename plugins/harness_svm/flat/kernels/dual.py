@@ -132,10 +132,13 @@ def best_dual(a: float, gradient: float, curvature: float, upper: float) -> floa
 
 
 @helper()
-def sweep(instances: Instances, squares: Array, problem: DualProblem, space: DualSpace, active: int) -> Any:
+def sweep(
+    instances: Instances, squares: Array, weights: Any, problem: DualProblem, space: DualSpace, active: int
+) -> Any:
     """Improve each active a_i in turn; instances that hardly change become inactive.
 
-    Returns the number of instances that are still active, and the largest and the least projected gradient.
+    `weights` multiply the costs of instances; with None, no code for them is compiled. Returns the number of instances
+    that are still active, and the largest and the least projected gradient.
     """
     w, alpha, sign, order, _ = space
     bias, last, kept = problem.bias, np.uint32(space.w.size - 1), np.uint64(0)
@@ -144,16 +147,39 @@ def sweep(instances: Instances, squares: Array, problem: DualProblem, space: Dua
     for s in range(np.uint64(active)):
         i = order[s]
         y, a = np.float64(sign[i]), alpha[i]
-        gradient = project(y * (product(instances, i, w) + bias * w[last]) - 1 + problem.ridge * a, a, problem.upper)
+        upper, ridge = problem.upper, problem.ridge
+        if weights is not None:
+            upper, ridge = upper * weights[i], ridge / weights[i]
+        gradient = project(y * (product(instances, i, w) + bias * w[last]) - 1 + ridge * a, a, upper)
         largest, least = max(largest, gradient), min(least, gradient)
         if abs(gradient) <= still:
             continue
         order[kept] = i
         kept += np.uint64(1)
-        alpha[i] = best_dual(a, gradient, squares[i] + bias * bias + problem.ridge, problem.upper)
+        alpha[i] = best_dual(a, gradient, squares[i] + bias * bias + ridge, upper)
         add_instance(instances, i, (alpha[i] - a) * y, w)
         w[last] += (alpha[i] - a) * y * bias
     return np.int64(kept), largest, least
+
+
+@helper()
+def run_sweeps(instances: Instances, squares: Array, weights: Any, problem: DualProblem, space: DualSpace) -> int:
+    """See `solve`; for `weights` see `sweep`."""
+    n, order = space.alpha.size, space.order
+    for number in range(1, problem.most_sweeps + 1):
+        for i in range(np.uint32(n)):
+            order[i] = i
+        shuffle(order, n, space.random)
+        active, largest, least = sweep(instances, squares, weights, problem, space, n)
+        if largest - least <= problem.tolerance:
+            return number
+        goal = max(FOCUS_SPREAD * (largest - least), problem.tolerance / 2)
+        for _ in range(MOST_FOCUSED_SWEEPS):
+            shuffle(order, active, space.random)
+            active, largest, least = sweep(instances, squares, weights, problem, space, active)
+            if largest - least <= goal:
+                break
+    return problem.most_sweeps + 1
 
 
 @kernel(int64(INSTANCES, reads(float64), DUAL_PROBLEM, DUAL_SPACE), **LEAN)
@@ -162,21 +188,7 @@ def solve(instances: Instances, squares: Array, problem: DualProblem, space: Dua
 
     Returns the number of such sweeps, or one more than allowed.
     """
-    n, order = space.alpha.size, space.order
-    for number in range(1, problem.most_sweeps + 1):
-        for i in range(np.uint32(n)):
-            order[i] = i
-        shuffle(order, n, space.random)
-        active, largest, least = sweep(instances, squares, problem, space, n)
-        if largest - least <= problem.tolerance:
-            return number
-        goal = max(FOCUS_SPREAD * (largest - least), problem.tolerance / 2)
-        for _ in range(MOST_FOCUSED_SWEEPS):
-            shuffle(order, active, space.random)
-            active, largest, least = sweep(instances, squares, problem, space, active)
-            if largest - least <= goal:
-                break
-    return problem.most_sweeps + 1
+    return run_sweeps(instances, squares, None, problem, space)
 
 
 @kernel(void(INSTANCES, reads(int64), float64, DUAL_SPACE), **LEAN)

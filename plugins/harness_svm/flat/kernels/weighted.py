@@ -9,30 +9,22 @@ weights take the faster kernels of `dual` and `dense_dual`, which read no bounds
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 from numba import float64, int64
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads
+from harness.sdk.kernels.compile import INSTANCES, LEAN, kernel, reads
 from harness.sdk.kernels.instances import Array, Instances, Labels, by_frequency, places_of, renamed, square_lengths
 from harness.sdk.threads import in_threads, stretches
 from harness_svm.flat.kernels.dual import (
     DUAL_PROBLEM,
     DUAL_SPACE,
-    FOCUS_SPREAD,
-    MOST_FOCUSED_SWEEPS,
-    RESTING_SHARE,
     DualProblem,
     DualSpace,
-    add_instance,
-    best_dual,
     empty_dual_space,
     move_over,
-    product,
-    project,
-    shuffle,
+    run_sweeps,
 )
 from harness_svm.flat.kernels.one_vs_rest import (
     STRETCHES_PER_THREAD,
@@ -78,46 +70,7 @@ def train_weighted_one_vs_rest(
     return collect(list(itertools.chain(*in_threads(train, shares))), features)
 
 
-@helper()
-def sweep_weighted(
-    instances: Instances, squares: Array, weights: Array, problem: DualProblem, space: DualSpace, active: int
-) -> Any:
-    """Do what `sweep` does, with bounds by row."""
-    w, alpha, sign, order, _ = space
-    bias, last, kept = problem.bias, np.uint32(space.w.size - 1), np.uint64(0)
-    largest, least = -np.inf, np.inf
-    still = RESTING_SHARE * problem.tolerance
-    for s in range(np.uint64(active)):
-        i = order[s]
-        y, a = np.float64(sign[i]), alpha[i]
-        upper, ridge = problem.upper * weights[i], problem.ridge / weights[i]
-        gradient = project(y * (product(instances, i, w) + bias * w[last]) - 1 + ridge * a, a, upper)
-        largest, least = max(largest, gradient), min(least, gradient)
-        if abs(gradient) <= still:
-            continue
-        order[kept] = i
-        kept += np.uint64(1)
-        alpha[i] = best_dual(a, gradient, squares[i] + bias * bias + ridge, upper)
-        add_instance(instances, i, (alpha[i] - a) * y, w)
-        w[last] += (alpha[i] - a) * y * bias
-    return np.int64(kept), largest, least
-
-
 @kernel(int64(INSTANCES, reads(float64), reads(float64), DUAL_PROBLEM, DUAL_SPACE), **LEAN)
 def solve_weighted(instances: Instances, squares: Array, weights: Array, problem: DualProblem, space: DualSpace) -> int:
     """Do what `solve` does, with bounds by row."""
-    n, order = space.alpha.size, space.order
-    for number in range(1, problem.most_sweeps + 1):
-        for i in range(np.uint32(n)):
-            order[i] = i
-        shuffle(order, n, space.random)
-        active, largest, least = sweep_weighted(instances, squares, weights, problem, space, n)
-        if largest - least <= problem.tolerance:
-            return number
-        goal = max(FOCUS_SPREAD * (largest - least), problem.tolerance / 2)
-        for _ in range(MOST_FOCUSED_SWEEPS):
-            shuffle(order, active, space.random)
-            active, largest, least = sweep_weighted(instances, squares, weights, problem, space, active)
-            if largest - least <= goal:
-                break
-    return problem.most_sweeps + 1
+    return run_sweeps(instances, squares, weights, problem, space)

@@ -8,10 +8,11 @@ import numpy as np
 
 from harness.sdk.kernels.compile import helper
 from harness.sdk.kernels.instances import Array, Instances
-from harness.sdk.kernels.moves import Moves
+from harness.sdk.kernels.moves import Moves, forget, plan_move
 from harness.sdk.kernels.rows import Rows
 from harness.sdk.kernels.score import fetch_instance, fetch_row
-from harness_svm.structured.kernels.subproblem import Sweep, has_dual_room
+from harness_svm.structured.kernels.pair_steps import Relations
+from harness_svm.structured.kernels.subproblem import Block, Sweep, fetch_duals, has_dual_room, put_duals_back
 
 
 @helper()
@@ -63,3 +64,32 @@ def move_range(W: Array, instances: Instances, i: Any, changes: Array, lo: Any, 
         f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
         for c in range(lo, hi):
             W[f, c] += x * changes[c]
+
+
+@helper()
+def add_duals(
+    related: Relations,
+    tree: Any,
+    instances: Instances,
+    labels: Array,
+    slack: bool,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    u: Array,
+) -> None:
+    """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i."""
+    for i in range(labels.size):
+        y = np.uint32(labels[i])
+        size = fetch_duals(duals, np.uint32(i), block)
+        related.line_up(tree, y, slack, block, size)
+        gain, n = 0.0, 0
+        for m in range(size):
+            c = block.members[m]
+            amount = block.rate[m] * block.beta[c]
+            gain += amount
+            n = plan_move(moves, n, c, -tree.scale[c] * amount)
+        n = plan_move(moves, n, y, tree.scale[y] * gain)
+        move_densely(u, instances, i, moves, n)
+        put_duals_back(duals, np.uint32(i), block, size, False)
+        forget(moves, n)

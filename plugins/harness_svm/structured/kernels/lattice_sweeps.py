@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Array, Instances, frozen
-from harness.sdk.kernels.moves import MOVES, Moves, forget, plan_move
+from harness.sdk.kernels.moves import MOVES, Moves, forget
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
 from harness.sdk.kernels.score import fill_top_k, score, squared_norm
-from harness_svm.structured.kernels.dense_weights import begin_visit, move_densely, move_range, score_densely
+from harness_svm.structured.kernels.dense_weights import add_duals, begin_visit, move_range, score_densely
 from harness_svm.structured.kernels.lattice import LATTICE, Lattice, alike_in_lattice, score_nodes, shared_sum
 from harness_svm.structured.kernels.pair_steps import Relations, improve
 from harness_svm.structured.kernels.subproblem import (
@@ -123,19 +123,7 @@ def sum_up_lattice(
     u: Array,
 ) -> int:
     """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i. Returns 0."""
-    for i in range(labels.size):
-        y = np.uint32(labels[i])
-        size = fetch_duals(duals, np.uint32(i), block)
-        gain, n = 0.0, 0
-        for m in range(size):
-            c = block.members[m]
-            amount = block.beta[c] * (cost_in_lattice(lattice, y, c) if slack else 1.0)
-            gain += amount
-            n = plan_move(moves, n, c, -lattice.scale[c] * amount)
-        n = plan_move(moves, n, y, lattice.scale[y] * gain)
-        move_densely(u, instances, i, moves, n)
-        put_duals_back(duals, np.uint32(i), block, size, False)
-        forget(moves, n)
+    add_duals(IN_LATTICE, lattice, instances, labels, slack, duals, block, moves, u)
     return 0
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Array, Instances, frozen
-from harness.sdk.kernels.moves import MOVES, Moves, forget, plan_move
+from harness.sdk.kernels.moves import MOVES, Moves, forget
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
 from harness.sdk.kernels.score import fill_top_k, score, squared_norm
 from harness_svm.structured.kernels.class_tree import (
@@ -25,8 +25,8 @@ from harness_svm.structured.kernels.class_tree import (
     come_down,
     sum_subtrees,
 )
-from harness_svm.structured.kernels.dense_weights import begin_visit, move_densely, move_range, score_densely
-from harness_svm.structured.kernels.pair_steps import TREE, forget_shift, improve, line_up
+from harness_svm.structured.kernels.dense_weights import add_duals, begin_visit, move_range, score_densely
+from harness_svm.structured.kernels.pair_steps import TREE, forget_shift, improve
 from harness_svm.structured.kernels.subproblem import (
     BLOCK,
     DUALS,
@@ -94,20 +94,7 @@ def sum_up(
     u: Array,
 ) -> int:
     """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i. Returns 0."""
-    for i in range(labels.size):
-        y = np.uint32(labels[i])
-        size = fetch_duals(duals, np.uint32(i), block)
-        line_up(tree, y, slack, block, size)
-        gain, n = 0.0, 0
-        for m in range(size):
-            c = block.members[m]
-            amount = block.rate[m] * block.beta[c]
-            gain += amount
-            n = plan_move(moves, n, c, -tree.scale[c] * amount)
-        n = plan_move(moves, n, y, tree.scale[y] * gain)
-        move_densely(u, instances, i, moves, n)
-        put_duals_back(duals, np.uint32(i), block, size, False)
-        forget(moves, n)
+    add_duals(TREE, tree, instances, labels, slack, duals, block, moves, u)
     return 0
 
 
