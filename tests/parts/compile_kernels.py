@@ -1,13 +1,17 @@
 """Compile all kernels on all cores: `python tests/parts/compile_kernels.py`, once after an installation.
 
-Otherwise parallel test processes would compile the same kernels at the same time.
+Otherwise parallel test processes would compile the same kernels at the same time. A kernel that numba cannot cache is an
+error, because each process would compile it again.
 """
 
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+
+from numba.core.errors import NumbaWarning
 
 
 def kernel_modules():
@@ -23,6 +27,7 @@ def kernel_modules():
 
 def compile_one(module):
     """Import a module, which compiles and caches its kernels."""
+    warnings.simplefilter("error", NumbaWarning)
     import_module(module)
 
 

@@ -199,7 +199,9 @@ def helper(**options: Any) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        return _cached(function, **options)  # type: ignore[no-any-return]  # a dispatcher stands in for the function
+        # numba caches a function with captured ones under a name that is new in each process.
+        compiled = _compiled if function.__closure__ else _cached
+        return compiled(function, **options)  # type: ignore[no-any-return]  # a dispatcher stands in for the function
 
     return decorate
 

@@ -66,30 +66,35 @@ def move_range(W: Array, instances: Instances, i: Any, changes: Array, lo: Any, 
             W[f, c] += x * changes[c]
 
 
-@helper()
-def add_duals(
-    related: Relations,
-    tree: Any,
-    instances: Instances,
-    labels: Array,
-    slack: bool,
-    duals: Rows,
-    block: Block,
-    moves: Moves,
-    u: Array,
-) -> None:
-    """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i."""
-    for i in range(labels.size):
-        y = np.uint32(labels[i])
-        size = fetch_duals(duals, np.uint32(i), block)
-        related.line_up(tree, y, slack, block, size)
-        gain, n = 0.0, 0
-        for m in range(size):
-            c = block.members[m]
-            amount = block.rate[m] * block.beta[c]
-            gain += amount
-            n = plan_move(moves, n, c, -tree.scale[c] * amount)
-        n = plan_move(moves, n, y, tree.scale[y] * gain)
-        move_densely(u, instances, i, moves, n)
-        put_duals_back(duals, np.uint32(i), block, size, False)
-        forget(moves, n)
+def adder_of_duals(related: Relations) -> Any:
+    """Return the function that sums up duals by these relations."""
+    line_up = related.line_up
+
+    @helper()
+    def add_duals(
+        tree: Any,
+        instances: Instances,
+        labels: Array,
+        slack: bool,
+        duals: Rows,
+        block: Block,
+        moves: Moves,
+        u: Array,
+    ) -> None:
+        """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i."""
+        for i in range(labels.size):
+            y = np.uint32(labels[i])
+            size = fetch_duals(duals, np.uint32(i), block)
+            line_up(tree, y, slack, block, size)
+            gain, n = 0.0, 0
+            for m in range(size):
+                c = block.members[m]
+                amount = block.rate[m] * block.beta[c]
+                gain += amount
+                n = plan_move(moves, n, c, -tree.scale[c] * amount)
+            n = plan_move(moves, n, y, tree.scale[y] * gain)
+            move_densely(u, instances, i, moves, n)
+            put_duals_back(duals, np.uint32(i), block, size, False)
+            forget(moves, n)
+
+    return add_duals

@@ -13,9 +13,9 @@ from harness.sdk.kernels.instances import Array, Instances, frozen
 from harness.sdk.kernels.moves import MOVES, Moves, forget
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
 from harness.sdk.kernels.score import fill_top_k, score, squared_norm
-from harness_svm.structured.kernels.dense_weights import add_duals, begin_visit, move_range, score_densely
+from harness_svm.structured.kernels.dense_weights import adder_of_duals, begin_visit, move_range, score_densely
 from harness_svm.structured.kernels.lattice import LATTICE, Lattice, alike_in_lattice, score_nodes, shared_sum
-from harness_svm.structured.kernels.pair_steps import Relations, improve
+from harness_svm.structured.kernels.pair_steps import Relations, pair_steps
 from harness_svm.structured.kernels.subproblem import (
     BLOCK,
     DUALS,
@@ -86,6 +86,8 @@ def spread_in_lattice(lattice: Lattice, c: Any, amount: float, shift: Array) -> 
 IN_LATTICE = Relations(
     set_lattice_gradients, line_up_in_lattice, compare_in_lattice, alike_in_lattice, spread_in_lattice
 )
+improve = pair_steps(IN_LATTICE).improve
+add_duals = adder_of_duals(IN_LATTICE)
 
 
 @kernel(int64(LATTICE_SWEEP, writes(float64, 2), SWEEP_STATE), **LEAN)
@@ -102,7 +104,7 @@ def sweep_lattice(sweep: Sweep, W: Array, state: SweepState) -> int:
         set_lattice_gradients(lattice, y, squares[i], goal.slack, block)
         size = fetch_duals(duals, np.uint32(i), block)
         near = IDLE * goal.tolerance
-        violations[i], size, n = improve(IN_LATTICE, lattice, y, squares[i], goal, near, block, size, moves)
+        violations[i], size, n = improve(lattice, y, squares[i], goal, near, block, size, moves)
         if n > 0:
             move_range(W, instances, i, block.shift, np.uint64(0), np.uint64(block.shift.size))
             block.shift[:] = 0.0
@@ -123,7 +125,7 @@ def sum_up_lattice(
     u: Array,
 ) -> int:
     """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i. Returns 0."""
-    add_duals(IN_LATTICE, lattice, instances, labels, slack, duals, block, moves, u)
+    add_duals(lattice, instances, labels, slack, duals, block, moves, u)
     return 0
 
 

@@ -10,8 +10,7 @@ from harness.sdk.kernels.instances import Array
 from harness.sdk.kernels.rows import ROWS, Rows
 from harness.sdk.kernels.score import score
 from harness_svm.structured.kernels.lattice import score_nodes
-from harness_svm.structured.kernels.lattice_sweeps import IN_LATTICE, set_lattice_gradients
-from harness_svm.structured.kernels.pair_steps import improve
+from harness_svm.structured.kernels.lattice_sweeps import improve, set_lattice_gradients
 from harness_svm.structured.kernels.subproblem import (
     LATTICE_SWEEP,
     RELUCTANCE,
@@ -39,7 +38,7 @@ def sweep_lattice_rows(sweep: Sweep, rows: Rows, state: SweepState, zeros: Array
         score_nodes(lattice, block.scores, block.sums, block.scores)
         set_lattice_gradients(lattice, y, squares[i], goal.slack, block)
         size = fetch_duals(duals, np.uint32(i), block)
-        violations[i], size, n = improve(IN_LATTICE, lattice, y, squares[i], goal, near, block, size, moves)
+        violations[i], size, n = improve(lattice, y, squares[i], goal, near, block, size, moves)
         if n > 0:
             block.shift[:] = 0.0
         if not move_rows(rows, instances, i, state, size, n, violations[i] > near):

@@ -42,10 +42,7 @@ WORTH_JOINING = 0.5
 
 
 class Relations(NamedTuple):
-    """The functions that depend on how classes share nodes: `TREE` in a tree, another set in a lattice.
-
-    All are compiled into the kernel that names them, so a choice costs no time.
-    """
+    """The functions that depend on how classes share nodes, in a tree or in a lattice."""
 
     set_gradients: Any
     """As `subproblem.set_gradients`."""
@@ -129,51 +126,6 @@ def steepest_places(block: Block, size: Any, spare: float) -> Any:
 
 
 @helper()
-def settle(
-    related: Relations, tree: Any, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any
-) -> None:
-    """Shift duals between the members until their gradients agree, up to `near`."""
-    members, beta, rate, own = block.members, block.beta, block.rate, block.own
-    related.line_up(tree, y, goal.slack, block, size)
-    true, spare = related.alike(tree, y, y), left_over(goal.C, block, size)
-    for _ in range(MOST_SHIFTS):
-        up, down, apart = steepest_places(block, size, spare)
-        if apart <= near:
-            break
-        # ||rate_up dL(up) - rate_down dL(down)||^2, where NOBODY has rate 0
-        up_rate, down_rate, up_own, down_own, bend = 0.0, 0.0, 0.0, 0.0, 0.0
-        if up != NOBODY:
-            related.compare(tree, up, block, size, block.near_up)
-            up_rate, up_own = rate[up], own[up]
-            bend += up_rate**2 * (true - 2.0 * up_own + block.near_up[up])
-        if down != NOBODY:
-            related.compare(tree, down, block, size, block.near_down)
-            down_rate, down_own = rate[down], own[down]
-            bend += down_rate**2 * (true - 2.0 * down_own + block.near_down[down])
-            if up != NOBODY:
-                bend -= 2.0 * up_rate * down_rate * (true - up_own - down_own + block.near_up[down])
-        bend *= square
-        have = spare if down == NOBODY else beta[members[down]]
-        step = have if bend * have <= apart else apart / bend
-        if up == NOBODY:
-            spare += step
-        else:
-            beta[members[up]] += step
-        if down == NOBODY:
-            spare -= step
-        else:
-            beta[members[down]] -= step
-        up_rate *= step * square
-        down_rate *= step * square
-        flat = up_rate * (true - up_own) - down_rate * (true - down_own)
-        slope = up_rate - down_rate
-        for p in range(size):
-            c = members[p]
-            lead = flat - slope * own[p] + up_rate * block.near_up[p] - down_rate * block.near_down[p]
-            block.gradient[c] -= rate[p] * lead
-
-
-@helper()
 def spread(tree: OrderedTree, c: Any, amount: float, shift: Array) -> None:
     """Add the effect of a growing coefficient of class c to the score of each class that shares a node with it."""
     z = tree.leaf[c]
@@ -186,44 +138,12 @@ def spread(tree: OrderedTree, c: Any, amount: float, shift: Array) -> None:
 
 
 @helper()
-def move(related: Relations, tree: Any, c: Any, amount: float, block: Block, moves: Moves, n: int) -> int:
-    """u_c += r_c amount x: plan the move after n others and add it to the scores; returns the new number of moves."""
-    if moves.changes[c] == 0:
-        moves.classes[np.uint32(n)] = c
-        n += 1
-    moves.changes[c] += tree.scale[c] * amount
-    if moves.changes[c] == 0:  # it came back to where it was, and stays in the list: let it move by next to nothing
-        moves.changes[c] = 1e-300
-    related.spread(tree, c, amount, block.shift)
-    return n
-
-
-@helper()
 def forget_shift(tree: OrderedTree, shift: Array, moves: Moves, n: int) -> None:
     """Reset all shifts of scores; only those in the branches of the moving classes are not 0."""
     for m in range(np.uint32(n)):
         top = tree.top[moves.classes[m]]
         for c in range(np.uint64(tree.first[top]), np.uint64(tree.end[top])):
             shift[c] = 0.0
-
-
-@helper()
-def carry(
-    related: Relations, tree: Any, y: Any, square: float, slack: bool, block: Block, size: Any, moves: Moves, n: int
-) -> int:
-    """Update the scores and gradients of all classes from the members' duals; returns the number of moving classes."""
-    gain = 0.0
-    for p in range(size):
-        c = block.members[p]
-        amount = block.rate[p] * (block.beta[c] - block.carried[c])
-        if amount != 0:
-            n = move(related, tree, c, -amount, block, moves, n)
-            gain += amount
-            block.carried[c] = block.beta[c]
-    if gain != 0:
-        n = move(related, tree, y, gain, block, moves, n)
-    related.set_gradients(tree, y, square, slack, block)
-    return n
 
 
 @helper()
@@ -256,42 +176,142 @@ def go_further(y: Any, square: float, C: float, block: Block, size: Any) -> bool
     return True
 
 
-@helper()
-def improve(
-    related: Relations,
-    tree: Any,
-    y: Any,
-    square: float,
-    goal: Goal,
-    near: float,
-    block: Block,
-    size: Any,
-    moves: Moves,
-) -> Any:
-    """Shift duals until the gradients of all classes agree, up to `near`, or there are too many new members.
+class PairSteps(NamedTuple):
+    """The steps for one way of sharing nodes. They are compiled into the kernel that calls them."""
 
-    Returns their former difference, the number of members, and the number of classes that move.
-    """
-    up, _, violation = steepest(block, size, left_over(goal.C, block, size))
-    n, most = 0, size + np.uint32(MOST_STEPS)
-    if violation <= near:
-        return violation, size, n
-    near = max(near, INNER_SHARE * violation)
-    if up != NOBODY and not block.member[up]:
-        size = join_in_order(up, block, size)
-    for _ in range(MOST_ROUNDS):
-        settle(related, tree, y, square, goal, near, block, size)
-        n = carry(related, tree, y, square, goal.slack, block, size, moves, n)
-        level = 0.0
+    settle: Any
+    move: Any
+    carry: Any
+    improve: Any
+
+
+def pair_steps(related: Relations) -> PairSteps:
+    """Return the steps that use these relations."""
+    settle, (move, carry) = _settle_by(related), _carry_by(related)
+    return PairSteps(settle, move, carry, _improve_by(settle, carry))
+
+
+def _settle_by(related: Relations) -> Any:
+    line_up, compare, alike = related.line_up, related.compare, related.alike
+
+    @helper()
+    def settle(tree: Any, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any) -> None:
+        """Shift duals between the members until their gradients agree, up to `near`."""
+        members, beta, rate, own = block.members, block.beta, block.rate, block.own
+        line_up(tree, y, goal.slack, block, size)
+        true, spare = alike(tree, y, y), left_over(goal.C, block, size)
+        for _ in range(MOST_SHIFTS):
+            up, down, apart = steepest_places(block, size, spare)
+            if apart <= near:
+                break
+            # ||rate_up dL(up) - rate_down dL(down)||^2, where NOBODY has rate 0
+            up_rate, down_rate, up_own, down_own, bend = 0.0, 0.0, 0.0, 0.0, 0.0
+            if up != NOBODY:
+                compare(tree, up, block, size, block.near_up)
+                up_rate, up_own = rate[up], own[up]
+                bend += up_rate**2 * (true - 2.0 * up_own + block.near_up[up])
+            if down != NOBODY:
+                compare(tree, down, block, size, block.near_down)
+                down_rate, down_own = rate[down], own[down]
+                bend += down_rate**2 * (true - 2.0 * down_own + block.near_down[down])
+                if up != NOBODY:
+                    bend -= 2.0 * up_rate * down_rate * (true - up_own - down_own + block.near_up[down])
+            bend *= square
+            have = spare if down == NOBODY else beta[members[down]]
+            step = have if bend * have <= apart else apart / bend
+            if up == NOBODY:
+                spare += step
+            else:
+                beta[members[up]] += step
+            if down == NOBODY:
+                spare -= step
+            else:
+                beta[members[down]] -= step
+            up_rate *= step * square
+            down_rate *= step * square
+            flat = up_rate * (true - up_own) - down_rate * (true - down_own)
+            slope = up_rate - down_rate
+            for p in range(size):
+                c = members[p]
+                lead = flat - slope * own[p] + up_rate * block.near_up[p] - down_rate * block.near_down[p]
+                block.gradient[c] -= rate[p] * lead
+
+    return settle
+
+
+def _carry_by(related: Relations) -> tuple[Any, Any]:
+    spread, set_gradients = related.spread, related.set_gradients
+
+    @helper()
+    def move(tree: Any, c: Any, amount: float, block: Block, moves: Moves, n: int) -> int:
+        """u_c += r_c amount x: plan the move after n others, add it to the scores, return the number of moves."""
+        if moves.changes[c] == 0:
+            moves.classes[np.uint32(n)] = c
+            n += 1
+        moves.changes[c] += tree.scale[c] * amount
+        if moves.changes[c] == 0:  # it came back to where it was, and stays in the list: let it move by next to nothing
+            moves.changes[c] = 1e-300
+        spread(tree, c, amount, block.shift)
+        return n
+
+    @helper()
+    def carry(tree: Any, y: Any, square: float, slack: bool, block: Block, size: Any, moves: Moves, n: int) -> int:
+        """Update scores and gradients of all classes from the members' duals; returns the number of moving classes."""
+        gain = 0.0
         for p in range(size):
-            level = max(level, block.gradient[block.members[p]])
-        lead = highest(block.gradient, 0, block.gradient.size) - level
-        if lead <= near or size == most:
-            break
-        size = invite(level + WORTH_JOINING * lead, block, size, most)
-    if go_further(y, square, goal.C, block, size):
-        n = carry(related, tree, y, square, goal.slack, block, size, moves, n)
-    return violation, size, n
+            c = block.members[p]
+            amount = block.rate[p] * (block.beta[c] - block.carried[c])
+            if amount != 0:
+                n = move(tree, c, -amount, block, moves, n)
+                gain += amount
+                block.carried[c] = block.beta[c]
+        if gain != 0:
+            n = move(tree, y, gain, block, moves, n)
+        set_gradients(tree, y, square, slack, block)
+        return n
+
+    return move, carry
 
 
-TREE = Relations(set_gradients, line_up, compare, alike, spread)
+def _improve_by(settle: Any, carry: Any) -> Any:
+    @helper()
+    def improve(
+        tree: Any,
+        y: Any,
+        square: float,
+        goal: Goal,
+        near: float,
+        block: Block,
+        size: Any,
+        moves: Moves,
+    ) -> Any:
+        """Shift duals until the gradients of all classes agree, up to `near`, or there are too many new members.
+
+        Returns their former difference, the number of members, and the number of classes that move.
+        """
+        up, _, violation = steepest(block, size, left_over(goal.C, block, size))
+        n, most = 0, size + np.uint32(MOST_STEPS)
+        if violation <= near:
+            return violation, size, n
+        near = max(near, INNER_SHARE * violation)
+        if up != NOBODY and not block.member[up]:
+            size = join_in_order(up, block, size)
+        for _ in range(MOST_ROUNDS):
+            settle(tree, y, square, goal, near, block, size)
+            n = carry(tree, y, square, goal.slack, block, size, moves, n)
+            level = 0.0
+            for p in range(size):
+                level = max(level, block.gradient[block.members[p]])
+            lead = highest(block.gradient, 0, block.gradient.size) - level
+            if lead <= near or size == most:
+                break
+            size = invite(level + WORTH_JOINING * lead, block, size, most)
+        if go_further(y, square, goal.C, block, size):
+            n = carry(tree, y, square, goal.slack, block, size, moves, n)
+        return violation, size, n
+
+    return improve
+
+
+IN_TREE = Relations(set_gradients, line_up, compare, alike, spread)
+settle, move, carry, improve = pair_steps(IN_TREE)

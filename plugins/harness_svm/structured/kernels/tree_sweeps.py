@@ -25,8 +25,8 @@ from harness_svm.structured.kernels.class_tree import (
     come_down,
     sum_subtrees,
 )
-from harness_svm.structured.kernels.dense_weights import add_duals, begin_visit, move_range, score_densely
-from harness_svm.structured.kernels.pair_steps import TREE, forget_shift, improve
+from harness_svm.structured.kernels.dense_weights import adder_of_duals, begin_visit, move_range, score_densely
+from harness_svm.structured.kernels.pair_steps import IN_TREE, forget_shift, improve
 from harness_svm.structured.kernels.subproblem import (
     BLOCK,
     DUALS,
@@ -41,6 +41,8 @@ from harness_svm.structured.kernels.subproblem import (
     put_duals_back,
     set_gradients,
 )
+
+add_duals = adder_of_duals(IN_TREE)
 
 
 @helper()
@@ -75,7 +77,7 @@ def sweep_matrix(sweep: Sweep, W: Array, state: SweepState) -> int:
         score_densely(W, instances, i, block.scores)
         set_gradients(tree, y, squares[i], goal.slack, block)
         size = fetch_duals(duals, np.uint32(i), block)
-        violations[i], size, n = improve(TREE, tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
+        violations[i], size, n = improve(tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
         move_branches(W, instances, i, tree, block.shift, moves, n)
         put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
@@ -94,7 +96,7 @@ def sum_up(
     u: Array,
 ) -> int:
     """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i. Returns 0."""
-    add_duals(TREE, tree, instances, labels, slack, duals, block, moves, u)
+    add_duals(tree, instances, labels, slack, duals, block, moves, u)
     return 0
 
 

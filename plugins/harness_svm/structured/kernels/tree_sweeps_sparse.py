@@ -10,7 +10,7 @@ from harness.sdk.kernels.instances import Array
 from harness.sdk.kernels.rows import ROWS, Rows
 from harness.sdk.kernels.score import score
 from harness_svm.structured.kernels.class_tree import come_down, sum_subtrees
-from harness_svm.structured.kernels.pair_steps import TREE, forget_shift, improve
+from harness_svm.structured.kernels.pair_steps import forget_shift, improve
 from harness_svm.structured.kernels.subproblem import (
     RELUCTANCE,
     SWEEP,
@@ -42,7 +42,7 @@ def sweep_tree_rows(sweep: Sweep, rows: Rows, state: SweepState, zeros: Array) -
             block.scores[c] = tree.scale[c] * block.totals[tree.leaf[c]]
         set_gradients(tree, y, squares[i], goal.slack, block)
         size = fetch_duals(duals, np.uint32(i), block)
-        violations[i], size, n = improve(TREE, tree, y, squares[i], goal, near, block, size, moves)
+        violations[i], size, n = improve(tree, y, squares[i], goal, near, block, size, moves)
         forget_shift(tree, block.shift, moves, n)
         if not move_rows(rows, instances, i, state, size, n, violations[i] > near):
             return done

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from harness_svm.structured.kernels.pair_steps import (
-    TREE,
     carry,
     compare,
     forget_shift,
@@ -64,7 +63,7 @@ def test_each_class_update_is_planned_once_and_applied_to_the_scores(seed, amoun
     row = AtOneRow(seed, True)
     n, coefficients = 0, np.zeros(CLASSES)
     for c, amount in amounts:
-        n = move(TREE, row.tree, np.uint32(c), float(amount), row.block, row.moves, n)
+        n = move(row.tree, np.uint32(c), float(amount), row.block, row.moves, n)
         coefficients[c] += amount
     assert sorted(row.moves.classes[:n].tolist()) == sorted({c for c, _ in amounts})
     assert_allclose(row.moves.changes, row.tree.scale * coefficients, atol=1e-12)
@@ -79,7 +78,7 @@ def test_each_class_update_is_planned_once_and_applied_to_the_scores(seed, amoun
 def test_converged_members_have_equal_gradients_that_match_the_definition(seed, slack, C):
     row = AtOneRow(seed, slack, C)
     before = row.problem.objective(row.b)
-    settle(TREE, row.tree, row.y, row.square, row.goal, 1e-7, row.block, row.size)
+    settle(row.tree, row.y, row.square, row.goal, 1e-7, row.block, row.size)
     after = row.with_first(row.block.beta)
     assert np.all(after[0] >= 0)
     assert after[0].sum() <= C * (1 + 1e-9)
@@ -97,7 +96,7 @@ def test_applied_updates_give_all_classes_the_gradients_of_the_new_duals(seed, s
     row = AtOneRow(seed, slack)
     line_up(row.tree, row.y, slack, row.block, row.size)
     row.block.beta[:] *= np.random.default_rng(seed).random(CLASSES)
-    carry(TREE, row.tree, row.y, row.square, slack, row.block, row.size, row.moves, 0)
+    carry(row.tree, row.y, row.square, slack, row.block, row.size, row.moves, 0)
     after = row.with_first(row.block.beta)
     assert_allclose(row.block.gradient, row.problem.gradients(after)[0], atol=1e-9)
     moved = row.problem.u(after) - row.problem.u(row.b)
@@ -138,7 +137,7 @@ def test_improving_an_instance_keeps_its_duals_feasible_and_equalises_gradients(
     row = AtOneRow(seed, slack, C)
     before, expected = row.problem.objective(row.b), row.problem.violation(row.b, 0)
     violation, size, n = improve(
-        TREE, row.tree, row.y, row.square, row.goal, 1e-9, row.block, row.size, row.moves
+        row.tree, row.y, row.square, row.goal, 1e-9, row.block, row.size, row.moves
     )  # fmt: skip
     assert violation == pytest.approx(expected, abs=1e-9)
     after = row.with_first(row.block.beta)
