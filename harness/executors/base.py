@@ -53,6 +53,8 @@ class Job:
         On a cluster, jobs with the same affinity run on one kind of machine. Their times are then comparable.
     hidden, shown, read_only : tuple of str
         Set by the executor, from the fields of `Sealed` and `Workplace`.
+    writable : tuple of str
+        Folders inside of read-only ones that the job can write to, beside its temporary folder and the data home.
     tuning_seconds : float
         The additional time limit for tuning. Tuning ends with the first phase whose name does not begin with "tune".
         From then on the job has `timeout_seconds`.
@@ -69,6 +71,7 @@ class Job:
     hidden: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
     tuning_seconds: float = 0.0
 
     @property

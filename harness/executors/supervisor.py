@@ -348,7 +348,8 @@ def run_job(job: Job, results: int, output: int, tuning: int, folder: str) -> No
     _isolate(output, folder)
     is_hidden = True
     if job.hidden or job.read_only:
-        is_hidden = SYSTEM.hide_folders(job.hidden, job.shown, job.read_only, (folder, str(data_home())))
+        writable = (folder, str(data_home()), *job.writable)
+        is_hidden = SYSTEM.hide_folders(job.hidden, job.shown, job.read_only, writable)
         os.chdir(folder)  # a relative path must not lead to the results
     job_pid = os.getpid()
     most_bytes = wire.most_bytes_of(job.blob_bytes)

@@ -189,7 +189,7 @@ def fit_in_process(
         write_rows(file, part.y)
         write_taxonomy(file, taxonomy)
     job = FitJob(blueprint, seed, wants_taxonomy, folder.path, allowed_threads())
-    end = home.server.run(Job(FIT_TARGET, job, group=GROUP))
+    end = home.server.run(Job(FIT_TARGET, job, group=GROUP, writable=(folder.path,)))
     Path(folder.path, TRAINING).unlink()
     _raise_error_of(end, home.spec.name)
     how: SavedAs = end.answer["saved_as"]
