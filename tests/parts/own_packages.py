@@ -16,7 +16,7 @@ import harness
 def harness_learners():
     return [
         harness.LearnerSpec(name="picky", load="_picky_learner:Picky", kind="flat", environment=("{ASKED}",)),
-        harness.LearnerSpec(name="hopeless", load="_picky_learner:Picky", environment=("{PACKAGE}==98.7",)),
+        harness.LearnerSpec(name="hopelessly-picky", load="_picky_learner:Picky", environment=("{PACKAGE}==98.7",)),
     ]
 '''
 LEARNER = '''"""Imports what the host has in another version, or does not have at all."""
@@ -57,11 +57,14 @@ class Picky(ClassifierMixin, BaseEstimator):
 '''
 
 
-def write_plugin(folder):
-    """Write the plugin, and a module next to it that is not a plugin, into a folder for --plugins-dir."""
+def write_plugin(folder, name="picky"):
+    """Write the plugin, and a module next to it that is not a plugin, into a folder for --plugins-dir.
+
+    Tests of one process load their plugins under different names.
+    """
     folder.mkdir()
-    (folder / "picky.py").write_text(PLUGIN)
-    (folder / "_picky_learner.py").write_text(LEARNER)
+    (folder / f"{name}.py").write_text(PLUGIN.replace("picky", name))
+    (folder / f"_{name}_learner.py").write_text(LEARNER)
     return folder
 
 

@@ -119,13 +119,13 @@ def test_a_terminated_build_leaves_no_files_and_no_pip(place):
 
 def test_a_failed_build_names_the_package_and_keeps_pips_output(place, session):
     with pytest.raises(HarnessError) as printed:
-        build_environments(["hopeless"], session, NullProgress())
+        build_environments(["hopelessly-picky"], session, NullProgress())
     assert_names(printed.value.trouble, f"{PACKAGE}==98.7")
-    assert "learner 'hopeless'" in printed.value.culprit
+    assert "learner 'hopelessly-picky'" in printed.value.culprit
     assert "No matching distribution" in printed.value.next_step
     assert_names(printed.value.next_step, "harness env build")
     assert not [name for name in left_over() if not name.endswith(".failed")]
-    (line,) = [line for line in describe_environments(session) if line.learners == ("hopeless",)]
+    (line,) = [line for line in describe_environments(session) if line.learners == ("hopelessly-picky",)]
     assert line.state == f"cannot: {PACKAGE}==98.7 could not be installed"
 
 
@@ -145,7 +145,7 @@ def test_all_selects_every_learner_with_separate_packages():
 def test_a_failed_build_does_not_prevent_the_others(place, session, monkeypatch):
     monkeypatch.setenv("HARNESS_DATA_HOME", str(place / "another home"))
     with pytest.raises(HarnessError) as printed:
-        build_environments(["hopeless", "picky"], session, NullProgress())
+        build_environments(["hopelessly-picky", "picky"], session, NullProgress())
     assert_names(printed.value.trouble, "1", "environment")
     assert_names(printed.value.trouble, f"{PACKAGE}==98.7")
     states = {line.learners: line.state for line in describe_environments(session)}
@@ -157,7 +157,7 @@ def test_an_unknown_name_prevents_any_removal(place, session, monkeypatch):
     with pytest.raises(UnknownName, match=naming("wrong")):
         remove_environments(["picky", "wrong"], session)
     assert describe_state(environment_for((ASKED,))) == "ready"
-    assert len(remove_environments(["picky", "hopeless"], session)) == 2
+    assert len(remove_environments(["picky", "hopelessly-picky"], session)) == 2
     assert left_over() == []
 
 

@@ -62,7 +62,7 @@ def test_another_release_raises_an_error_with_both_versions(write, monkeypatch):
     monkeypatch.setattr(metadata, "version", lambda name: "1.2.0")
     with pytest.raises(DataError) as caught:
         icd10cm.load_icd10cm()
-    assert "simple-icd-10-cm 1.2.0 is installed" in str(caught.value)
+    assert "installed simple-icd-10-cm 1.2.0 contains other data" in str(caught.value)
     assert "expected the data of release 1.5.0" in str(caught.value)
     assert "simple-icd-10-cm==1.5.0" in str(caught.value)
 

@@ -107,7 +107,7 @@ def test_a_former_name_is_an_error_with_the_current_one():
         harness.run("pa", "digits", wait_for_quiet=3)
     with pytest.raises(TypeError, match="unexpected keyword argument 'trails'"):
         harness.run("pa", "digits", trails=3)
-    with pytest.raises(SpecError, match=r"mine\.toml: unknown key settings: it is now 'set'"):
+    with pytest.raises(SpecError, match=r"mine\.toml: unknown key settings\. It is now 'set'"):
         build({"learners": "pa", "settings": {}}, "mine.toml")
 
 

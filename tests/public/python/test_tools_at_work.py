@@ -37,7 +37,7 @@ FILES = ["learner/about.json", "learner/weights/means.txt"]
 def place(tmp_path_factory):
     """Return a folder with plugins, a file of titles, and a data home with the environment of the tool."""
     folder = tmp_path_factory.mktemp("tools")
-    write_tool_plugin(write_plugin(folder / "plugins"))
+    write_tool_plugin(write_plugin(folder / "plugins", "needy"))
     write_wheel(folder / "wheels")
     with (folder / "titles.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("title", "code"), *zip(*titles(), strict=True)])
@@ -147,7 +147,7 @@ def test_a_tool_without_scores_has_classes_and_no_confidence(fit, model, learner
 
 
 def test_a_learner_that_cannot_save_itself_is_saved_by_skops(fit, place, tmp_path, model):
-    fit("picky", tmp_path / "m")
+    fit("needy", tmp_path / "m")
     loaded = load(tmp_path / "m", place)
     assert loaded.manifest.learner.saved_as == "skops"
     assert (loaded.predict(TEXTS) == model.predict(TEXTS)).all()
@@ -215,8 +215,8 @@ def test_a_missing_environment_is_an_error_with_the_command_that_builds_it(place
 
 
 def test_a_wrapper_around_a_tool_is_refused_before_training(fit):
-    with pytest.raises(ModelError, match=naming("picky", "harness run")):
-        fit("committee(picky)")
+    with pytest.raises(ModelError, match=naming("needy", "harness run")):
+        fit("committee(needy)")
 
 
 # -- safety ----------------------------------------------------------------------------------------------------------
