@@ -1,7 +1,7 @@
 """Compile all kernels on all cores: `python tests/parts/compile_kernels.py`, once after an installation.
 
-Otherwise parallel test processes would compile the same kernels at the same time. A kernel that numba cannot cache is an
-error, because each process would compile it again.
+Otherwise parallel test processes would compile the same kernels at the same time. A kernel that numba cannot cache is
+an error, because each process would compile it again.
 """
 
 import warnings
