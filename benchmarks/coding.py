@@ -29,7 +29,7 @@ GOAL_SHARE, GOAL_BYTES = 0.7, 300e6
 
 
 class Spent(NamedTuple):
-    """What a measurement took."""
+    """The times and the memory of a measurement."""
 
     seconds: float
     cpu_seconds: float

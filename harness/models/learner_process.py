@@ -59,7 +59,7 @@ from harness.trials.trial import Blueprint
 GROUP = "environment"
 """The executor's group of jobs that run in the environment."""
 BLOCK_VALUES = 4_000_000
-"""Maximum number of scores in a reply; more rows are asked for in blocks."""
+"""Maximum number of scores in a reply; more rows are requested in blocks."""
 REPLY_BYTES = 2**20
 """Space for headers in a reply, besides its values."""
 CLASSES_BYTES = 2**27

@@ -211,7 +211,7 @@ def describe_model(model: Model) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Request:
-    """Rows that wait for their predictions, and how they are asked for."""
+    """Rows that wait for their predictions, and the options of the request."""
 
     rows: list[Any]
     top: int

@@ -195,7 +195,7 @@ def _means_over(seeds: Collection[int], lines: Iterable[Line], metric: MetricSpe
 
 @dataclass(frozen=True)
 class _PickMaker:
-    """Makes picks from the trials that all learners share, so that they agree with the verdict and the figure."""
+    """Makes picks from the trials that all learners share, as the verdict and the figure do."""
 
     quality: MetricSpec
     costs: Sequence[MetricSpec]

@@ -63,6 +63,7 @@ def rounded_or_none(value: float | None, figures: int = FIGURES) -> float | None
 
 
 def rounded_all(values: Iterable[float]) -> tuple[float, ...]:
+    """Return the values with as many digits as the page shows."""
     return tuple(map(rounded, values))
 
 
