@@ -194,6 +194,7 @@ def rescore(results: Path, metrics: str, again: bool, session: Session, debug: b
 @click.option("--list", "listed", is_flag=True, help="List the experiments and how long they take, and stop.")
 @click.option("--quick", is_flag=True, help="Run a small version, in under two minutes.")
 @click.option("--redraw", is_flag=True, help="Write tables and figures again from the records; run no trial.")
+@names_option("--datasets", kind="datasets", help="Run only these datasets of the experiment, by their labels.")
 @model_options(Experiment, "jobs", "on", "timeout", "memory")
 @model_options(RunOptions, "out", "retry_failed", "reuse")
 @plugin_options
@@ -202,6 +203,7 @@ def reproduce(
     listed: bool,
     quick: bool,
     redraw: bool,
+    datasets: str | None,
     session: Session,
     debug: bool,
     **flags: Any,
@@ -224,13 +226,14 @@ def reproduce(
     )
 
     given = given_options(flags, Experiment)
+    kept = split_list(datasets or "")
     if redraw:
         quick = quick or (bool(flags["out"]) and holds_quick_version(name, flags["out"], session.catalog))
-        paper = read_paper(name, session.catalog, quick=quick, given=given)
+        paper = read_paper(name, session.catalog, quick=quick, datasets=kept, given=given)
         return show_reproduction(reopen_paper(paper, flags["out"] or default_out(paper), session))
     executor = start_executor(TRIALS)
     try:
-        paper = read_paper(name, session.catalog, quick=quick, given=given)
+        paper = read_paper(name, session.catalog, quick=quick, datasets=kept, given=given)
         show_estimate(paper)
         done = reproduce_paper(paper, given_options(flags, RunOptions), session, executor)
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -27,7 +27,7 @@ from harness.experiment.load import (
 from harness.experiment.options import check_arguments, given_options
 from harness.experiment.references import parse_dataset
 from harness.experiment.resolve import Progress
-from harness.experiment.schema import Experiment, RunOptions
+from harness.experiment.schema import Experiment, RunOptions, dataset_groups
 from harness.host.catalog import Catalog, find_metric
 from harness.host.contract import DatasetSpec
 from harness.host.discovery import Session, make_session
@@ -38,6 +38,8 @@ from harness.report.tables.render import FORMATS, Grid
 from harness.results.results import QUICK, Results, read_results
 from harness.runner.progress import choose_progress
 from harness.runner.run import run_experiment
+from harness.syntax.expression import split_list
+from harness.text import choose
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,12 @@ class Reproduction:
 
 
 def read_paper(
-    name: str, catalog: Catalog, *, quick: bool = False, given: Mapping[str, Any] | None = None
+    name: str,
+    catalog: Catalog,
+    *,
+    quick: bool = False,
+    datasets: Sequence[str] = (),
+    given: Mapping[str, Any] | None = None,
 ) -> PaperExperiment:
     """Return a registered experiment, or one in a file.
 
@@ -77,13 +84,15 @@ def read_paper(
         The registered experiments and learners.
     quick : bool
         True for the quick version.
+    datasets : sequence of str, default=()
+        Labels of the datasets to keep; empty for all. The label of a grid keeps all its members.
     given : mapping, optional
         Keys that replace those of the experiment.
 
     Raises
     ------
     HarnessError
-        If the experiment is unknown or invalid, or has no quick version.
+        If the experiment is unknown or invalid, has no quick version, or lacks one of the datasets.
     """
     path = experiment_path(name, catalog)
     raw = without_absent(read_file(path), catalog)
@@ -95,7 +104,18 @@ def read_paper(
     else:
         table = {key: value for key, value in raw.items() if key != "quick"}
     table |= given or {}
+    if datasets:
+        table["leave_out"] = _other_datasets(build(table, name, catalog), datasets)
     return PaperExperiment(name, build(table, name, catalog), RawExperiment(table, name), quick, left_out)
+
+
+def _other_datasets(experiment: Experiment, names: Sequence[str]) -> list[str]:
+    """Return the labels of the datasets of an experiment that are not named; the label of a grid names its members."""
+    labels = [(group, ref.label.text) for group, refs in dataset_groups(experiment).items() for ref in refs]
+    known = {name: name for pair in labels for name in pair}
+    for name in names:
+        choose(known, name, "dataset of this experiment")
+    return [label for group, label in labels if group not in names and label not in names]
 
 
 def run_paper(
@@ -159,6 +179,7 @@ def reproduce(
     name: str,
     *,
     quick: bool = False,
+    datasets: Sequence[str] | str = (),
     plugins_dirs: Iterable[str | PathLike[str]] = (),
     disabled_plugins: Iterable[str] = (),
     progress: bool = True,
@@ -172,6 +193,8 @@ def reproduce(
         A registered experiment (`harness reproduce --list`), or a TOML file.
     quick : bool, default False
         Run the quick version. Its numbers are not comparable with the published ones.
+    datasets : list of str or str, optional
+        Run only these datasets of the experiment, by their labels.
     plugins_dirs : list of str or path, optional
         Also load the plugins in these folders.
     disabled_plugins : list of str, optional
@@ -196,7 +219,8 @@ def reproduce(
     session = make_session(plugins_dirs, disabled_plugins)
     executor = start_executor(TRIALS, options.get("threads") or 1)
     try:
-        paper = read_paper(name, session.catalog, quick=quick, given=given_options(options, Experiment))
+        kept = split_list(datasets) if isinstance(datasets, str) else datasets
+        paper = read_paper(name, session.catalog, quick=quick, datasets=kept, given=given_options(options, Experiment))
         given = given_options(options, RunOptions)
         return reproduce_paper(paper, given, session, executor, source="harness.reproduce", progress=progress)
     finally:

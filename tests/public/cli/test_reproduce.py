@@ -163,6 +163,24 @@ def test_a_part_of_a_dataset_is_missing_only_if_that_has_files(reproduce, folder
     assert "few" not in done.stderr
 
 
+def test_some_datasets_of_an_experiment_run_first_and_the_others_later_in_the_same_folder(reproduce, working_folder):
+    out = working_folder / "results" / "some-first"
+    first = reproduce("mini-parts", "--datasets", "few", "--out", out)
+    assert first.returncode == 0, first.stderr
+    assert "rcv1" not in first.stderr
+    kept = (out / "records.jsonl").read_text()
+    assert {json.loads(line)["dataset"] for line in kept.splitlines()} == {"few"}
+    later = reproduce("mini-parts", "--out", out)
+    assert_names(later.stderr, "rcv1")  # the whole experiment needs its data
+    assert (out / "records.jsonl").read_text() == kept
+
+
+def test_an_unknown_dataset_of_an_experiment_is_an_error_that_lists_them(reproduce):
+    done = reproduce("mini-parts", "--datasets", "fev")
+    assert done.returncode == 2
+    assert_names(done.stderr, "fev", "few", "some")
+
+
 def test_without_data_the_published_numbers_are_shown_and_the_exit_code_is_an_error(reproduce):
     done = reproduce("mini-lost")
     assert done.returncode == 1
