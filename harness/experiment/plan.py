@@ -162,7 +162,7 @@ def _ways_to_a_taxonomy(learner: ResolvedLearner, dataset: ResolvedDataset) -> s
     if "taxonomy" in dataset.params:
         ways.append(f"so does a file of the tree, {dataset.ref.source}(taxonomy=FILE)")
     if "taxonomy" in learner.defaults:
-        ways.append(f"{learner.ref.name}(taxonomy=...) makes its own, see `harness explain {learner.ref.name}`")
+        ways.append("the learner's parameter taxonomy makes one, see `harness explain NAME`")
     return f" ({'; '.join(ways)})"
 
 
