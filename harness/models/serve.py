@@ -15,20 +15,21 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
-from fastapi import Depends, FastAPI, Header, HTTPException, Response
+from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from uvicorn.supervisors import Multiprocess
 
 from harness.errors import ModelError
@@ -40,6 +41,8 @@ SETTINGS = "HARNESS_SERVE"
 """Environment variable that passes the settings to worker processes as JSON."""
 MOST_EXPLAINED = 20
 """Most texts of a request with `explain`, since an explanation costs more than a prediction."""
+MOST_TOGETHER = 100
+"""Number of waiting requests that are answered without waiting for more."""
 APP = "harness.models.serve:app_from_environment"
 """Import path from which worker processes start."""
 GRACE = 10
@@ -233,10 +236,17 @@ class _Batcher:
         request = _Request(rows, batch.top, batch.backoff, explain, loop.create_future())
         self.waiting.append(request)
         if len(self.waiting) == 1:
-            loop.call_soon(self._answer_all)  # after the other requests that have arrived
+            loop.call_soon(self._gather, loop, 0)
         return await request.answer
 
-    def _answer_all(self) -> None:
+    def _gather(self, loop: asyncio.AbstractEventLoop, before: int) -> None:
+        """Answer the waiting requests once no further one arrives.
+
+        The event loop reads the requests that have arrived between two calls, and does not pause.
+        """
+        if before < len(self.waiting) < MOST_TOGETHER:
+            loop.call_soon(self._gather, loop, len(self.waiting))
+            return
         waiting, self.waiting = self.waiting, []
         groups: dict[Any, list[_Request]] = {}
         for request in waiting:
@@ -329,19 +339,22 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
 
     # These endpoints block the event loop instead of running in a thread: a thread costs more than the prediction of a
     # few rows, and learners may not be thread-safe.
-    if model.manifest.takes_text:
+    async def predict_texts(batch: TextBatch) -> Response:
+        """Predict the classes of texts, with scores and a calibrated confidence."""
+        return await predict(batch.texts, batch, batch.explain)
 
-        @app.post("/predict", dependencies=guarded, response_model=Predictions)
-        async def predict_texts(batch: TextBatch) -> Response:
-            """Predict the classes of texts, with scores and a calibrated confidence."""
-            return await predict(batch.texts, batch, batch.explain)
+    async def predict_rows(batch: RowBatch) -> Response:
+        """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
+        return await predict(batch.rows, batch)
 
-    else:
-
-        @app.post("/predict", dependencies=guarded, response_model=Predictions)
-        async def predict_rows(batch: RowBatch) -> Response:
-            """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
-            return await predict(batch.rows, batch)
+    app.router.add_api_route(
+        "/predict",
+        predict_texts if model.manifest.takes_text else predict_rows,
+        methods=["POST"],
+        dependencies=guarded,
+        response_model=Predictions,
+        route_class_override=_direct_route(TextBatch if model.manifest.takes_text else RowBatch, check_token),
+    )
 
     @app.get("/metrics", dependencies=guarded)
     async def prometheus() -> Response:
@@ -359,6 +372,33 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
         known={"/health", "/model", "/predict", "/metrics", "/", "/docs", "/openapi.json"},
     )
     return app
+
+
+def _direct_route(kind: type[Batch], check_token: Callable[[str], Awaitable[None]]) -> type[APIRoute]:
+    """Return a route that reads valid requests of a kind itself, and leaves all others to FastAPI.
+
+    FastAPI takes longer to read a request than the model to predict a text among others. Its reading is the reference:
+    it also describes the interface and the errors.
+    """
+
+    class DirectRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle_by_fastapi = super().get_route_handler()
+
+            async def handle(request: Request) -> Response:
+                if request.headers.get("content-type") != "application/json":
+                    return await handle_by_fastapi(request)
+                try:
+                    batch = kind.model_validate_json(await request.body())
+                except ValidationError:
+                    return await handle_by_fastapi(request)  # keeps the body
+                await check_token(request.headers.get("authorization", ""))
+                response: Response = await self.endpoint(batch)
+                return response
+
+            return handle
+
+    return DirectRoute
 
 
 class _Observed:
@@ -397,7 +437,7 @@ class _Observed:
         durations.observe(seconds)
         client = scope["client"][0] if scope.get("client") else ""
         line = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "time": _format_second(int(time.time())),
             "client": client,
             "method": scope["method"],
             "path": scope["path"][:200],
@@ -405,6 +445,11 @@ class _Observed:
             "ms": round(1000 * seconds, 3),
         }
         sys.stderr.write(json.dumps(line) + "\n")
+
+
+@lru_cache(maxsize=1)  # many lines have the same second
+def _format_second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
 
 
 def _limited(receive: Receive, scope: dict[str, Any], most: int) -> Receive:

@@ -54,10 +54,12 @@ def post(address, body, **more):
     return requests.post(f"{address}/predict", json=body, timeout=30, **more)
 
 
-def post_together(app, bodies):
-    """Send requests to an application at the same time; return status and JSON of each."""
+def post_together(app, bodies, turns_between=0):
+    """Send requests to an application at the same time, or some turns of the event loop apart; return all answers."""
 
-    async def send_one(body):
+    async def send_one(place, body):
+        for _ in range(place * turns_between):
+            await asyncio.sleep(0)
         content, sent = json.dumps(body).encode(), []
 
         async def receive():
@@ -72,7 +74,7 @@ def post_together(app, bodies):
         return sent[0]["status"], json.loads(b"".join(message.get("body", b"") for message in sent))
 
     async def send_all():
-        return await asyncio.gather(*map(send_one, bodies))
+        return await asyncio.gather(*map(send_one, range(len(bodies)), bodies))
 
     return asyncio.run(send_all())
 
@@ -126,6 +128,61 @@ def test_a_bad_request_fails_alone_when_others_wait_with_it():
     assert found[0][1] == found[2][1]
 
 
+def test_requests_that_arrive_one_after_the_other_are_predicted_together(model, monkeypatch):
+    """A further request reaches the application in a later turn of the event loop, before the first is answered."""
+    answer, sizes = harness.Model.answer, []
+
+    def counted(self, rows, k=1):
+        sizes.append(len(rows))
+        return answer(self, rows, k)
+
+    monkeypatch.setattr(harness.Model, "answer", counted)
+    found = post_together(make_app(model, ServeSettings("any")), [{"texts": TEXTS}] * 3, turns_between=1)
+    assert sizes == [9]
+    assert [status for status, _ in found] == [200] * 3
+
+
+def test_no_request_waits_for_an_endless_row_of_others(model, monkeypatch):
+    answer, sizes = harness.Model.answer, []
+
+    def counted(self, rows, k=1):
+        sizes.append(len(rows))
+        return answer(self, rows, k)
+
+    monkeypatch.setattr(harness.Model, "answer", counted)
+    post_together(make_app(model, ServeSettings("any")), [{"texts": TEXTS[:1]}] * 250, turns_between=1)
+    assert sum(sizes) == 250
+    assert max(sizes) <= 101
+
+
+PLAIN = json.dumps({"texts": ["steel welder"], "top": 2}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (PLAIN, "application/json; charset=utf-8"),
+        (PLAIN, "application/vnd.api+json"),
+        (PLAIN.replace(b"2", b"2.0"), "application/json"),
+        (PLAIN.replace(b"2", b'"2"'), "application/json"),
+        (PLAIN.replace(b"{", b'{"top": 1, '), "application/json"),
+        (b"\xef\xbb\xbf" + PLAIN, "application/json"),
+        (PLAIN.decode().encode("utf-16"), "application/json"),
+    ],
+)
+def test_requests_that_mean_the_same_get_the_same_answer(address, body, kind):
+    headers = {"Content-Type": "application/json"}
+    expected = requests.post(f"{address}/predict", data=PLAIN, headers=headers, timeout=30).json()
+    found = requests.post(f"{address}/predict", data=body, headers={"Content-Type": kind}, timeout=30)
+    assert found.json() == expected
+    assert len(expected["predictions"][0]["classes"]) == 2
+
+
+def test_a_body_of_another_type_is_no_request(address):
+    refused = requests.post(f"{address}/predict", data=PLAIN, headers={"Content-Type": "text/plain"}, timeout=30)
+    assert refused.status_code == 422
+
+
 def test_more_classes_than_exist_are_all_classes(address, model):
     (found,) = post(address, {"texts": ["steel welder"], "top": 10**9}).json()["predictions"]
     assert len(found["classes"]) == len(model.classes)
@@ -174,6 +231,10 @@ def test_the_model_describes_itself(address):
 def test_the_interface_is_described(address):
     paths = requests.get(f"{address}/openapi.json", timeout=30).json()["paths"]
     assert {"/predict", "/model", "/health", "/metrics"} <= set(paths)
+    described = paths["/predict"]["post"]
+    assert "TextBatch" in json.dumps(described["requestBody"])
+    assert "/Predictions" in json.dumps(described["responses"]["200"])
+    assert described["description"].startswith("Predict the classes of texts")
     assert requests.get(f"{address}/docs", timeout=30).ok
     assert requests.get(f"{address}/health", timeout=30).json() == {"status": "ok"}
 
