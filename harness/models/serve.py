@@ -26,10 +26,12 @@ from typing import Annotated, Any
 
 import uvicorn
 from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from pydantic import BaseModel, Field, ValidationError
+from starlette.requests import ClientDisconnect
 from uvicorn.supervisors import Multiprocess
 
 from harness.errors import ModelError
@@ -45,6 +47,12 @@ MOST_TOGETHER = 100
 """Number of waiting requests that are answered without waiting for more."""
 APP = "harness.models.serve:app_from_environment"
 """Import path from which worker processes start."""
+MOST_CLASSES = 100_000
+"""Most classes in an answer, over all rows."""
+MOST_ERRORS = 20
+"""Most errors in the answer to an invalid request."""
+MOST_SHOWN = 1_000
+"""Longest value, as characters of JSON, that an error of an invalid request repeats."""
 GRACE = 10
 """Time in seconds for running requests to finish after a signal."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -95,14 +103,17 @@ class Batch(BaseModel):
 class TextBatch(Batch):
     """Texts to classify."""
 
-    texts: Annotated[list[str], Field(min_length=1, examples=[["night nurse", "steel welder"]])]
+    texts: Annotated[list[str], Field(min_length=1, fail_fast=True, examples=[["night nurse", "steel welder"]])]
     explain: Annotated[bool, Field(description="Also return what each word adds to the first class.")] = False
 
 
 class RowBatch(Batch):
     """Rows of numbers to classify."""
 
-    rows: Annotated[list[list[float]], Field(min_length=1, description="One list of feature values for each row.")]
+    rows: Annotated[
+        list[Annotated[list[float], Field(fail_fast=True)]],
+        Field(min_length=1, fail_fast=True, description="One list of feature values for each row."),
+    ]
 
 
 class RankedClass(BaseModel):
@@ -305,14 +316,18 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
 
     # Asynchronous, since FastAPI runs other functions in a thread, which takes longer than the comparison.
     async def check_token(authorization: Annotated[str, Header()] = "") -> None:
-        given = authorization.removeprefix("Bearer ").encode("latin-1", "replace")  # the encoding of headers
-        if settings.token and not secrets.compare_digest(given, settings.token.encode()):
+        given = authorization[7:] if authorization[:7].lower() == "bearer " else authorization
+        given_bytes = given.encode("latin-1", "replace")  # the encoding of headers
+        if settings.token and not secrets.compare_digest(given_bytes, settings.token.encode()):
             raise HTTPException(
                 401, "wrong or missing token: send `Authorization: Bearer TOKEN`", {"WWW-Authenticate": "Bearer"}
             )
 
     guarded = [Depends(check_token)]
 
+    app.add_exception_handler(RequestValidationError, _refuse)
+
+    @app.head("/health", include_in_schema=False)
     @app.get("/health")
     async def health() -> dict[str, str]:
         """Return ok as soon as the model is loaded."""
@@ -329,6 +344,10 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
         most = MOST_EXPLAINED if explain else settings.most_rows
         if len(rows) > most:
             raise HTTPException(413, f"{len(rows):,} rows in one request, at most {most:,} are allowed")
+        top = min(batch.top, len(model.classes))
+        if len(rows) * top > MOST_CLASSES:
+            wanted = f"{len(rows):,} rows x {top:,} classes"
+            raise HTTPException(413, f"{wanted} in one answer, at most {MOST_CLASSES:,} are allowed: lower `top`")
         try:
             found = await batcher.predict(rows, batch, explain)
         except ModelError as error:
@@ -361,6 +380,7 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
         """Return the counters of this worker in the format of Prometheus."""
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
+    @app.head("/", include_in_schema=False)
     @app.get("/", include_in_schema=False)
     async def front() -> HTMLResponse:
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
@@ -386,12 +406,9 @@ def _direct_route(kind: type[Batch], check_token: Callable[[str], Awaitable[None
             handle_by_fastapi = super().get_route_handler()
 
             async def handle(request: Request) -> Response:
-                if request.headers.get("content-type") != "application/json":
-                    return await handle_by_fastapi(request)
-                try:
-                    batch = kind.model_validate_json(await request.body())
-                except ValidationError:
-                    return await handle_by_fastapi(request)  # keeps the body
+                batch = await _read_directly(request, kind)
+                if batch is None:
+                    return await handle_by_fastapi(request)  # reads the kept body
                 await check_token(request.headers.get("authorization", ""))
                 response: Response = await self.endpoint(batch)
                 return response
@@ -399,6 +416,33 @@ def _direct_route(kind: type[Batch], check_token: Callable[[str], Awaitable[None
             return handle
 
     return DirectRoute
+
+
+async def _read_directly(request: Request, kind: type[Batch]) -> Batch | None:
+    """Return the body as a valid request of a kind; None if it is not valid, or not surely JSON in UTF-8."""
+    if request.headers.get("content-type") != "application/json":
+        return None
+    try:
+        return kind.model_validate_json(await request.body())
+    except (ValidationError, ClientDisconnect):
+        return None
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """Return the first errors of an invalid request, as FastAPI does, but without values that are long or no JSON."""
+    assert isinstance(error, RequestValidationError)
+    errors = []
+    for found in error.errors()[:MOST_ERRORS]:
+        shown = {key: value for key, value in found.items() if key != "input"}
+        value = found.get("input")
+        if isinstance(value, bytes):  # FastAPI has not read it as JSON
+            shown["msg"] = "Send JSON with the header `Content-Type: application/json`"
+        else:
+            with suppress(ValueError, RecursionError):  # NaN, or nested too deeply
+                if len(json.dumps(value, allow_nan=False)) <= MOST_SHOWN:
+                    shown["input"] = value
+        errors.append(shown)
+    return Response(json.dumps({"detail": errors}), 422, media_type="application/json")
 
 
 class _Observed:

@@ -178,9 +178,11 @@ def test_requests_that_mean_the_same_get_the_same_answer(address, body, kind):
     assert len(expected["predictions"][0]["classes"]) == 2
 
 
-def test_a_body_of_another_type_is_no_request(address):
-    refused = requests.post(f"{address}/predict", data=PLAIN, headers={"Content-Type": "text/plain"}, timeout=30)
+@pytest.mark.parametrize("body", [PLAIN, b"\xff"])
+def test_a_body_of_another_type_is_refused_with_the_type_to_send(address, body):
+    refused = requests.post(f"{address}/predict", data=body, headers={"Content-Type": "text/plain"}, timeout=30)
     assert refused.status_code == 422
+    assert "Content-Type: application/json" in refused.json()["detail"][0]["msg"]
 
 
 def test_more_classes_than_exist_are_all_classes(address, model):
@@ -239,6 +241,12 @@ def test_the_interface_is_described(address):
     assert requests.get(f"{address}/health", timeout=30).json() == {"status": "ok"}
 
 
+@pytest.mark.parametrize("path", ["/", "/health"])
+def test_monitors_may_ask_for_the_head_only(address, path):
+    found = requests.head(f"{address}{path}", timeout=30)
+    assert (found.status_code, found.content) == (200, b"")
+
+
 # -- bad requests ----------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +274,56 @@ def test_a_body_that_is_no_request_is_refused(address, body):
     assert refused.status_code in (400, 422)
 
 
+@pytest.mark.parametrize(
+    ("body", "culprit"),
+    [
+        (b'{"texts": ["a"], "backoff": NaN}', "backoff"),
+        (b'{"texts": ["a"], "backoff": -Infinity}', "backoff"),
+        (b'{"texts": [NaN]}', "texts"),
+        (b'{"texts": ["a"], "top": NaN}', "top"),
+        (b'{"texts": ["a"], "\\ud800": 1}', "body"),
+        (b'{"texts": ["a"], "deep": ' + b"[" * 900 + b"]" * 900 + b"}", "deep"),
+    ],
+)
+def test_values_that_an_answer_cannot_repeat_are_refused_too(address, body, culprit):
+    refused = requests.post(f"{address}/predict", data=body, headers={"Content-Type": "application/json"}, timeout=30)
+    assert refused.status_code == 422
+    assert culprit in refused.json()["detail"][0]["loc"]
+
+
+def test_a_refusal_repeats_short_values_only(address):
+    long, short = post(address, {"texts": ["a"], "much": "y" * 5000, "wrong": "y" * 50}).json()["detail"]
+    assert "input" not in long
+    assert short["input"] == "y" * 50
+
+
+@pytest.mark.parametrize("body", [{"texts": [1] * 3000}, {"texts": ["a"], **{f"x{n}": 1 for n in range(500)}}])
+def test_a_request_with_many_errors_gets_a_short_answer(address, body):
+    refused = post(address, body)
+    assert refused.status_code == 422
+    assert 1 <= len(refused.json()["detail"]) <= 20
+
+
+def test_too_many_classes_in_one_answer_are_refused(start, model):
+    address = start(model, most_rows=30_000)
+    assert post(address, {"texts": ["a"] * 25_000, "top": 4}).ok
+    refused = post(address, {"texts": ["a"] * 25_001, "top": 10**12})
+    assert refused.status_code == 413
+    assert "25,001 rows x 4 classes" in refused.json()["detail"]
+
+
+def test_a_client_that_leaves_within_a_request_is_no_error_of_the_server(start, model, capfd):
+    address = start(model)
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as connection:
+        connection.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+        connection.sendall(b"Content-Length: 50\r\n\r\n{")
+    counted, deadline = "", time.monotonic() + 30
+    while 'path="/predict"' not in counted and time.monotonic() < deadline:
+        counted = requests.get(f"{address}/metrics", timeout=30).text
+    assert 'harness_requests_total{path="/predict",status="400"} 1.0' in counted
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_too_many_rows_are_refused(address):
     assert post(address, {"texts": ["a"] * 50}).ok
     refused = post(address, {"texts": ["a"] * 51})
@@ -290,7 +348,8 @@ def test_with_a_token_every_client_needs_it(start, model):
         assert requests.get(f"{address}/{path}", timeout=30).status_code == 401
     for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer "}):
         assert post(address, {"texts": TEXTS}, headers=header).status_code == 401
-    assert post(address, {"texts": TEXTS}, headers={"Authorization": "Bearer sécret".encode()}).ok
+    for scheme in ("Bearer", "bearer"):
+        assert post(address, {"texts": TEXTS}, headers={"Authorization": f"{scheme} sécret".encode()}).ok
     assert requests.get(f"{address}/health", timeout=30).ok
 
 
