@@ -442,7 +442,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
                 if len(json.dumps(value, allow_nan=False)) <= MOST_SHOWN:
                     shown["input"] = value
         errors.append(shown)
-    return Response(json.dumps({"detail": errors}), 422, media_type="application/json")
+    text = json.dumps({"detail": errors}, separators=(",", ":"))  # in ASCII, since a value may be no valid Unicode
+    return Response(text, 422, media_type="application/json")
 
 
 class _Observed:

@@ -439,9 +439,43 @@ def test_the_page_shows_ranked_classes_with_bars(browser, address):
     assert [entry for entry in browser.get_log("browser") if "Security" in entry["message"]] == []
 
 
+@pytest.mark.parametrize(("width", "is_below"), [(1280, False), (390, True)])
+def test_bars_stand_beside_the_names_or_below_them_in_a_narrow_window(browser, address, width, is_below):
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get(address)
+        browser.find_element("id", "text").send_keys("steel welder")
+        browser.find_element("tag name", "button").click()
+        shown(browser, "Confidence")
+        name, bar = (browser.find_element("css selector", f"li {tag}").rect for tag in ("div", "meter"))
+        assert (bar["y"] >= name["y"] + name["height"]) is is_below
+        assert browser.execute_script("return document.documentElement.scrollWidth") == width
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_an_error_replaces_an_earlier_prediction_on_the_page(browser, address):
+    browser.get(address)
+    text = browser.find_element("id", "text")
+    text.send_keys("steel welder")
+    browser.find_element("tag name", "button").click()
+    shown(browser, "Confidence")
+    browser.execute_script("arguments[0].value = 'a'.repeat(20000)", text)
+    browser.find_element("tag name", "button").click()
+    assert "exceeds" in shown(browser, "exceeds")
+    assert browser.find_elements("tag name", "meter") == []
+
+
 def test_the_page_asks_for_the_token(browser, start, model):
     browser.get(start(model, token="secret"))
-    shown(browser, "token")
+    shown(browser, "Enter the token")
+    browser.find_element("id", "token").send_keys("wrong")
+    browser.find_element("id", "text").send_keys("bread")
+    browser.find_element("tag name", "button").click()
+    shown(browser, "The token is wrong")
+    browser.find_element("id", "token").clear()
+    browser.find_element("id", "text").clear()
     browser.find_element("id", "token").send_keys("secret")
     browser.find_element("id", "text").send_keys("bread baker")
     browser.find_element("tag name", "button").click()
