@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
@@ -75,6 +74,8 @@ class ServeSettings:
     """Maximum number of rows of a request. A larger number gets status 413."""
     trust: tuple[str, ...] = ()
     """Types that the model may load, as the argument `trusted` of `load_model`."""
+    plugins_dirs: tuple[str, ...] = ()
+    """Folders with further plugins."""
 
     @property
     def is_open(self) -> bool:
@@ -364,6 +365,9 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
 
     async def predict_rows(batch: RowBatch) -> Response:
         """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
+        widths = {len(row) for row in batch.rows}
+        if len(widths) > 1:
+            raise HTTPException(422, f"rows have different numbers of values, from {min(widths):,} to {max(widths):,}")
         return await predict(batch.rows, batch)
 
     app.router.add_api_route(
@@ -544,7 +548,7 @@ def serve(settings: ServeSettings, say: Callable[[str], None]) -> None:
     ModelError
         If the model cannot be loaded, or if the address cannot be used.
     """
-    load_model(settings.model, trusted=settings.trust)  # to report errors before the port is opened
+    _load(settings)  # to report errors before the port is opened
     os.environ[SETTINGS] = json.dumps(asdict(settings))
     opened = _bind(settings)
     host, port = opened.getsockname()[:2]
@@ -569,8 +573,12 @@ def serve(settings: ServeSettings, say: Callable[[str], None]) -> None:
 def app_from_environment() -> FastAPI:
     """Return the application with the settings in the environment variable. Worker processes start here."""
     plain = json.loads(os.environ.pop(SETTINGS))
-    settings = ServeSettings(**{**plain, "trust": tuple(plain["trust"])})
-    return make_app(load_model(Path(settings.model), trusted=settings.trust), settings)
+    settings = ServeSettings(**plain)
+    return make_app(_load(settings), settings)
+
+
+def _load(settings: ServeSettings) -> Model:
+    return load_model(settings.model, trusted=settings.trust, plugins_dirs=settings.plugins_dirs)
 
 
 def _bind(settings: ServeSettings) -> socket.socket:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -219,6 +220,8 @@ def test_rows_of_numbers_are_classified_too(start):
     assert found["classes"][0]["name"] == "high"
     refused = post(address, {"rows": [[0.9]]})
     assert refused.status_code == 422
+    ragged = post(address, {"rows": [[0.9, 0.1, 0.1], [0.9]]})
+    assert (ragged.status_code, "from 1 to 3" in ragged.json()["detail"]) == (422, True)
 
 
 def test_the_model_describes_itself(address):
@@ -485,18 +488,52 @@ def test_the_page_asks_for_the_token(browser, start, model):
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def served(*arguments):
+    """Run the command on a free port; yield its process and the address."""
+    command = [sys.executable, "-m", "harness", "serve", *map(str, arguments), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        address = re.search(r"http://\S+", process.stderr.readline()).group()
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop the server
+        try:
+            wait_for(address)
+            yield process, address
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_command_serves_until_a_signal_and_ends_well(kept_model, workers):
-    command = [sys.executable, "-m", "harness", "serve", str(kept_model), "--port", "0", "--workers", str(workers)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        first = process.stderr.readline()
-        address = re.search(r"http://\S+", first).group()
-        threading.Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop the server
-        wait_for(address)
+    with served(kept_model, "--workers", workers) as (process, address):
         assert post(address, {"texts": ["steel welder"]}).json()["predictions"][0]["classes"][0]["name"] == "21"
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-        assert process.returncode == 0
+    assert process.returncode == 0
+
+
+PLUGIN = """
+from harness import LearnerSpec, hookimpl
+from sklearn.naive_bayes import MultinomialNB
+
+
+class Mine(MultinomialNB):
+    pass
+
+
+@hookimpl
+def harness_learners():
+    return [LearnerSpec(name="mine-in-a-folder", load="served_plugin:Mine")]
+"""
+
+
+def test_worker_processes_find_plugins_in_a_folder(tmp_path):
+    pytest.importorskip("skops")
+    plugins, folder = tmp_path / "plugins", tmp_path / "mine.model"
+    plugins.mkdir()
+    (plugins / "served_plugin.py").write_text(PLUGIN)
+    rows = (["night nurse", "steel welder"] * 20, ["nurse", "welder"] * 20)
+    harness.fit("mine-in-a-folder", rows, representation="words", plugins_dirs=[plugins], out=folder)
+    with served(folder, "--workers", 2, "--plugins-dir", plugins) as (_, address):
+        assert post(address, {"texts": ["a welder"]}).json()["predictions"][0]["classes"][0]["name"] == "welder"
 
 
 def wait_for(address):
