@@ -386,7 +386,8 @@ def serve(
             next_step='Run `pip install "manyclass-harness[serve]"`.',
         ) from None
     find_modules_of(session)
-    settings = ServeSettings(str(model), host, port, workers, token or "", trust=trust)
+    folders = tuple(str(folder.resolve()) for folder in session.folders)
+    settings = ServeSettings(str(model), host, port, workers, token or "", trust=trust, plugins_dirs=folders)
     if settings.is_open:
         print_warning(f"{host} is open to other machines without a token. Set --token.")
     serve_model(settings, say=lambda line: click.echo(line, err=True))

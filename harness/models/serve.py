@@ -15,20 +15,22 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
-from fastapi import Depends, FastAPI, Header, HTTPException, Response
+from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
+from starlette.requests import ClientDisconnect
 from uvicorn.supervisors import Multiprocess
 
 from harness.errors import ModelError
@@ -40,8 +42,16 @@ SETTINGS = "HARNESS_SERVE"
 """Environment variable that passes the settings to worker processes as JSON."""
 MOST_EXPLAINED = 20
 """Most texts of a request with `explain`, since an explanation costs more than a prediction."""
+MOST_TOGETHER = 100
+"""Number of waiting requests that are answered without waiting for more."""
 APP = "harness.models.serve:app_from_environment"
 """Import path from which worker processes start."""
+MOST_CLASSES = 100_000
+"""Most classes in an answer, over all rows."""
+MOST_ERRORS = 20
+"""Most errors in the answer to an invalid request."""
+MOST_SHOWN = 1_000
+"""Longest value, as characters of JSON, that an error of an invalid request repeats."""
 GRACE = 10
 """Time in seconds for running requests to finish after a signal."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -64,6 +74,8 @@ class ServeSettings:
     """Maximum number of rows of a request. A larger number gets status 413."""
     trust: tuple[str, ...] = ()
     """Types that the model may load, as the argument `trusted` of `load_model`."""
+    plugins_dirs: tuple[str, ...] = ()
+    """Folders with further plugins."""
 
     @property
     def is_open(self) -> bool:
@@ -92,14 +104,17 @@ class Batch(BaseModel):
 class TextBatch(Batch):
     """Texts to classify."""
 
-    texts: Annotated[list[str], Field(min_length=1, examples=[["night nurse", "steel welder"]])]
+    texts: Annotated[list[str], Field(min_length=1, fail_fast=True, examples=[["night nurse", "steel welder"]])]
     explain: Annotated[bool, Field(description="Also return what each word adds to the first class.")] = False
 
 
 class RowBatch(Batch):
     """Rows of numbers to classify."""
 
-    rows: Annotated[list[list[float]], Field(min_length=1, description="One list of feature values for each row.")]
+    rows: Annotated[
+        list[Annotated[list[float], Field(fail_fast=True)]],
+        Field(min_length=1, fail_fast=True, description="One list of feature values for each row."),
+    ]
 
 
 class RankedClass(BaseModel):
@@ -233,10 +248,17 @@ class _Batcher:
         request = _Request(rows, batch.top, batch.backoff, explain, loop.create_future())
         self.waiting.append(request)
         if len(self.waiting) == 1:
-            loop.call_soon(self._answer_all)  # after the other requests that have arrived
+            loop.call_soon(self._gather, loop, 0)
         return await request.answer
 
-    def _answer_all(self) -> None:
+    def _gather(self, loop: asyncio.AbstractEventLoop, before: int) -> None:
+        """Answer the waiting requests once no further one arrives.
+
+        The event loop reads the requests that have arrived between two calls, and does not pause.
+        """
+        if before < len(self.waiting) < MOST_TOGETHER:
+            loop.call_soon(self._gather, loop, len(self.waiting))
+            return
         waiting, self.waiting = self.waiting, []
         groups: dict[Any, list[_Request]] = {}
         for request in waiting:
@@ -295,14 +317,18 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
 
     # Asynchronous, since FastAPI runs other functions in a thread, which takes longer than the comparison.
     async def check_token(authorization: Annotated[str, Header()] = "") -> None:
-        given = authorization.removeprefix("Bearer ").encode("latin-1", "replace")  # the encoding of headers
-        if settings.token and not secrets.compare_digest(given, settings.token.encode()):
+        given = authorization[7:] if authorization[:7].lower() == "bearer " else authorization
+        given_bytes = given.encode("latin-1", "replace")  # the encoding of headers
+        if settings.token and not secrets.compare_digest(given_bytes, settings.token.encode()):
             raise HTTPException(
                 401, "wrong or missing token: send `Authorization: Bearer TOKEN`", {"WWW-Authenticate": "Bearer"}
             )
 
     guarded = [Depends(check_token)]
 
+    app.add_exception_handler(RequestValidationError, _refuse)
+
+    @app.head("/health", include_in_schema=False)
     @app.get("/health")
     async def health() -> dict[str, str]:
         """Return ok as soon as the model is loaded."""
@@ -319,6 +345,10 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
         most = MOST_EXPLAINED if explain else settings.most_rows
         if len(rows) > most:
             raise HTTPException(413, f"{len(rows):,} rows in one request, at most {most:,} are allowed")
+        top = min(batch.top, len(model.classes))
+        if len(rows) * top > MOST_CLASSES:
+            wanted = f"{len(rows):,} rows x {top:,} classes"
+            raise HTTPException(413, f"{wanted} in one answer, at most {MOST_CLASSES:,} are allowed: lower `top`")
         try:
             found = await batcher.predict(rows, batch, explain)
         except ModelError as error:
@@ -329,25 +359,32 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
 
     # These endpoints block the event loop instead of running in a thread: a thread costs more than the prediction of a
     # few rows, and learners may not be thread-safe.
-    if model.manifest.takes_text:
+    async def predict_texts(batch: TextBatch) -> Response:
+        """Predict the classes of texts, with scores and a calibrated confidence."""
+        return await predict(batch.texts, batch, batch.explain)
 
-        @app.post("/predict", dependencies=guarded, response_model=Predictions)
-        async def predict_texts(batch: TextBatch) -> Response:
-            """Predict the classes of texts, with scores and a calibrated confidence."""
-            return await predict(batch.texts, batch, batch.explain)
+    async def predict_rows(batch: RowBatch) -> Response:
+        """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
+        widths = {len(row) for row in batch.rows}
+        if len(widths) > 1:
+            raise HTTPException(422, f"rows have different numbers of values, from {min(widths):,} to {max(widths):,}")
+        return await predict(batch.rows, batch)
 
-    else:
-
-        @app.post("/predict", dependencies=guarded, response_model=Predictions)
-        async def predict_rows(batch: RowBatch) -> Response:
-            """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
-            return await predict(batch.rows, batch)
+    app.router.add_api_route(
+        "/predict",
+        predict_texts if model.manifest.takes_text else predict_rows,
+        methods=["POST"],
+        dependencies=guarded,
+        response_model=Predictions,
+        route_class_override=_direct_route(TextBatch if model.manifest.takes_text else RowBatch, check_token),
+    )
 
     @app.get("/metrics", dependencies=guarded)
     async def prometheus() -> Response:
         """Return the counters of this worker in the format of Prometheus."""
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
+    @app.head("/", include_in_schema=False)
     @app.get("/", include_in_schema=False)
     async def front() -> HTMLResponse:
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
@@ -359,6 +396,58 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
         known={"/health", "/model", "/predict", "/metrics", "/", "/docs", "/openapi.json"},
     )
     return app
+
+
+def _direct_route(kind: type[Batch], check_token: Callable[[str], Awaitable[None]]) -> type[APIRoute]:
+    """Return a route that reads valid requests of a kind itself, and leaves all others to FastAPI.
+
+    FastAPI takes longer to read a request than the model to predict a text among others. Its reading is the reference:
+    it also describes the interface and the errors.
+    """
+
+    class DirectRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle_by_fastapi = super().get_route_handler()
+
+            async def handle(request: Request) -> Response:
+                batch = await _read_directly(request, kind)
+                if batch is None:
+                    return await handle_by_fastapi(request)  # reads the kept body
+                await check_token(request.headers.get("authorization", ""))
+                response: Response = await self.endpoint(batch)
+                return response
+
+            return handle
+
+    return DirectRoute
+
+
+async def _read_directly(request: Request, kind: type[Batch]) -> Batch | None:
+    """Return the body as a valid request of a kind; None if it is not valid, or not surely JSON in UTF-8."""
+    if request.headers.get("content-type") != "application/json":
+        return None
+    try:
+        return kind.model_validate_json(await request.body())
+    except (ValidationError, ClientDisconnect):
+        return None
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """Return the first errors of an invalid request, as FastAPI does, but without values that are long or no JSON."""
+    assert isinstance(error, RequestValidationError)
+    errors = []
+    for found in error.errors()[:MOST_ERRORS]:
+        shown = {key: value for key, value in found.items() if key != "input"}
+        value = found.get("input")
+        if isinstance(value, bytes):  # FastAPI has not read it as JSON
+            shown["msg"] = "Send JSON with the header `Content-Type: application/json`"
+        else:
+            with suppress(ValueError, RecursionError):  # NaN, or nested too deeply
+                if len(json.dumps(value, allow_nan=False)) <= MOST_SHOWN:
+                    shown["input"] = value
+        errors.append(shown)
+    text = json.dumps({"detail": errors}, separators=(",", ":"))  # in ASCII, since a value may be no valid Unicode
+    return Response(text, 422, media_type="application/json")
 
 
 class _Observed:
@@ -397,7 +486,7 @@ class _Observed:
         durations.observe(seconds)
         client = scope["client"][0] if scope.get("client") else ""
         line = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "time": _format_second(int(time.time())),
             "client": client,
             "method": scope["method"],
             "path": scope["path"][:200],
@@ -405,6 +494,11 @@ class _Observed:
             "ms": round(1000 * seconds, 3),
         }
         sys.stderr.write(json.dumps(line) + "\n")
+
+
+@lru_cache(maxsize=1)  # many lines have the same second
+def _format_second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
 
 
 def _limited(receive: Receive, scope: dict[str, Any], most: int) -> Receive:
@@ -454,7 +548,7 @@ def serve(settings: ServeSettings, say: Callable[[str], None]) -> None:
     ModelError
         If the model cannot be loaded, or if the address cannot be used.
     """
-    load_model(settings.model, trusted=settings.trust)  # to report errors before the port is opened
+    _load(settings)  # to report errors before the port is opened
     os.environ[SETTINGS] = json.dumps(asdict(settings))
     opened = _bind(settings)
     host, port = opened.getsockname()[:2]
@@ -479,8 +573,12 @@ def serve(settings: ServeSettings, say: Callable[[str], None]) -> None:
 def app_from_environment() -> FastAPI:
     """Return the application with the settings in the environment variable. Worker processes start here."""
     plain = json.loads(os.environ.pop(SETTINGS))
-    settings = ServeSettings(**{**plain, "trust": tuple(plain["trust"])})
-    return make_app(load_model(Path(settings.model), trusted=settings.trust), settings)
+    settings = ServeSettings(**plain)
+    return make_app(_load(settings), settings)
+
+
+def _load(settings: ServeSettings) -> Model:
+    return load_model(settings.model, trusted=settings.trust, plugins_dirs=settings.plugins_dirs)
 
 
 def _bind(settings: ServeSettings) -> socket.socket:

@@ -109,7 +109,7 @@ def as_classes(learner: Any, given: Any, by: str, rows: int, k: int, n_classes: 
     classes = np.asarray(learner.classes_)
     if classes.ndim != 1 or not np.issubdtype(classes.dtype, np.integer) or not _within(classes, n_classes):
         raise ContractError(f"classes_ must hold class positions 0..{n_classes - 1} as given to fit, got {classes!r}")
-    if classes.size == 0 or np.unique(classes).size != classes.size:
+    if classes.size == 0 or np.bincount(classes.astype(np.int64)).max() > 1:  # each request: faster than np.unique
         raise ContractError(f"classes_ must name each class of fit once, got {classes!r}")
     return np.where(positions >= 0, classes[positions], -1).astype(np.int32)
 

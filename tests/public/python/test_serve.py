@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -54,10 +55,12 @@ def post(address, body, **more):
     return requests.post(f"{address}/predict", json=body, timeout=30, **more)
 
 
-def post_together(app, bodies):
-    """Send requests to an application at the same time; return status and JSON of each."""
+def post_together(app, bodies, turns_between=0):
+    """Send requests to an application at the same time, or some turns of the event loop apart; return all answers."""
 
-    async def send_one(body):
+    async def send_one(place, body):
+        for _ in range(place * turns_between):
+            await asyncio.sleep(0)
         content, sent = json.dumps(body).encode(), []
 
         async def receive():
@@ -72,7 +75,7 @@ def post_together(app, bodies):
         return sent[0]["status"], json.loads(b"".join(message.get("body", b"") for message in sent))
 
     async def send_all():
-        return await asyncio.gather(*map(send_one, bodies))
+        return await asyncio.gather(*map(send_one, range(len(bodies)), bodies))
 
     return asyncio.run(send_all())
 
@@ -126,6 +129,63 @@ def test_a_bad_request_fails_alone_when_others_wait_with_it():
     assert found[0][1] == found[2][1]
 
 
+def test_requests_that_arrive_one_after_the_other_are_predicted_together(model, monkeypatch):
+    """A further request reaches the application in a later turn of the event loop, before the first is answered."""
+    answer, sizes = harness.Model.answer, []
+
+    def counted(self, rows, k=1):
+        sizes.append(len(rows))
+        return answer(self, rows, k)
+
+    monkeypatch.setattr(harness.Model, "answer", counted)
+    found = post_together(make_app(model, ServeSettings("any")), [{"texts": TEXTS}] * 3, turns_between=1)
+    assert sizes == [9]
+    assert [status for status, _ in found] == [200] * 3
+
+
+def test_no_request_waits_for_an_endless_row_of_others(model, monkeypatch):
+    answer, sizes = harness.Model.answer, []
+
+    def counted(self, rows, k=1):
+        sizes.append(len(rows))
+        return answer(self, rows, k)
+
+    monkeypatch.setattr(harness.Model, "answer", counted)
+    post_together(make_app(model, ServeSettings("any")), [{"texts": TEXTS[:1]}] * 250, turns_between=1)
+    assert sum(sizes) == 250
+    assert max(sizes) <= 101
+
+
+PLAIN = json.dumps({"texts": ["steel welder"], "top": 2}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (PLAIN, "application/json; charset=utf-8"),
+        (PLAIN, "application/vnd.api+json"),
+        (PLAIN.replace(b"2", b"2.0"), "application/json"),
+        (PLAIN.replace(b"2", b'"2"'), "application/json"),
+        (PLAIN.replace(b"{", b'{"top": 1, '), "application/json"),
+        (b"\xef\xbb\xbf" + PLAIN, "application/json"),
+        (PLAIN.decode().encode("utf-16"), "application/json"),
+    ],
+)
+def test_requests_that_mean_the_same_get_the_same_answer(address, body, kind):
+    headers = {"Content-Type": "application/json"}
+    expected = requests.post(f"{address}/predict", data=PLAIN, headers=headers, timeout=30).json()
+    found = requests.post(f"{address}/predict", data=body, headers={"Content-Type": kind}, timeout=30)
+    assert found.json() == expected
+    assert len(expected["predictions"][0]["classes"]) == 2
+
+
+@pytest.mark.parametrize("body", [PLAIN, b"\xff"])
+def test_a_body_of_another_type_is_refused_with_the_type_to_send(address, body):
+    refused = requests.post(f"{address}/predict", data=body, headers={"Content-Type": "text/plain"}, timeout=30)
+    assert refused.status_code == 422
+    assert "Content-Type: application/json" in refused.json()["detail"][0]["msg"]
+
+
 def test_more_classes_than_exist_are_all_classes(address, model):
     (found,) = post(address, {"texts": ["steel welder"], "top": 10**9}).json()["predictions"]
     assert len(found["classes"]) == len(model.classes)
@@ -160,6 +220,8 @@ def test_rows_of_numbers_are_classified_too(start):
     assert found["classes"][0]["name"] == "high"
     refused = post(address, {"rows": [[0.9]]})
     assert refused.status_code == 422
+    ragged = post(address, {"rows": [[0.9, 0.1, 0.1], [0.9]]})
+    assert (ragged.status_code, "from 1 to 3" in ragged.json()["detail"]) == (422, True)
 
 
 def test_the_model_describes_itself(address):
@@ -174,8 +236,18 @@ def test_the_model_describes_itself(address):
 def test_the_interface_is_described(address):
     paths = requests.get(f"{address}/openapi.json", timeout=30).json()["paths"]
     assert {"/predict", "/model", "/health", "/metrics"} <= set(paths)
+    described = paths["/predict"]["post"]
+    assert "TextBatch" in json.dumps(described["requestBody"])
+    assert "/Predictions" in json.dumps(described["responses"]["200"])
+    assert described["description"].startswith("Predict the classes of texts")
     assert requests.get(f"{address}/docs", timeout=30).ok
     assert requests.get(f"{address}/health", timeout=30).json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("path", ["/", "/health"])
+def test_monitors_may_ask_for_the_head_only(address, path):
+    found = requests.head(f"{address}{path}", timeout=30)
+    assert (found.status_code, found.content) == (200, b"")
 
 
 # -- bad requests ----------------------------------------------------------------------------------------------------
@@ -205,6 +277,56 @@ def test_a_body_that_is_no_request_is_refused(address, body):
     assert refused.status_code in (400, 422)
 
 
+@pytest.mark.parametrize(
+    ("body", "culprit"),
+    [
+        (b'{"texts": ["a"], "backoff": NaN}', "backoff"),
+        (b'{"texts": ["a"], "backoff": -Infinity}', "backoff"),
+        (b'{"texts": [NaN]}', "texts"),
+        (b'{"texts": ["a"], "top": NaN}', "top"),
+        (b'{"texts": ["a"], "\\ud800": 1}', "body"),
+        (b'{"texts": ["a"], "deep": ' + b"[" * 900 + b"]" * 900 + b"}", "deep"),
+    ],
+)
+def test_values_that_an_answer_cannot_repeat_are_refused_too(address, body, culprit):
+    refused = requests.post(f"{address}/predict", data=body, headers={"Content-Type": "application/json"}, timeout=30)
+    assert refused.status_code == 422
+    assert culprit in refused.json()["detail"][0]["loc"]
+
+
+def test_a_refusal_repeats_short_values_only(address):
+    long, short = post(address, {"texts": ["a"], "much": "y" * 5000, "wrong": "y" * 50}).json()["detail"]
+    assert "input" not in long
+    assert short["input"] == "y" * 50
+
+
+@pytest.mark.parametrize("body", [{"texts": [1] * 3000}, {"texts": ["a"], **{f"x{n}": 1 for n in range(500)}}])
+def test_a_request_with_many_errors_gets_a_short_answer(address, body):
+    refused = post(address, body)
+    assert refused.status_code == 422
+    assert 1 <= len(refused.json()["detail"]) <= 20
+
+
+def test_too_many_classes_in_one_answer_are_refused(start, model):
+    address = start(model, most_rows=30_000)
+    assert post(address, {"texts": ["a"] * 25_000, "top": 4}).ok
+    refused = post(address, {"texts": ["a"] * 25_001, "top": 10**12})
+    assert refused.status_code == 413
+    assert "25,001 rows x 4 classes" in refused.json()["detail"]
+
+
+def test_a_client_that_leaves_within_a_request_is_no_error_of_the_server(start, model, capfd):
+    address = start(model)
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as connection:
+        connection.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+        connection.sendall(b"Content-Length: 50\r\n\r\n{")
+    counted, deadline = "", time.monotonic() + 30
+    while 'path="/predict"' not in counted and time.monotonic() < deadline:
+        counted = requests.get(f"{address}/metrics", timeout=30).text
+    assert 'harness_requests_total{path="/predict",status="400"} 1.0' in counted
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_too_many_rows_are_refused(address):
     assert post(address, {"texts": ["a"] * 50}).ok
     refused = post(address, {"texts": ["a"] * 51})
@@ -229,7 +351,8 @@ def test_with_a_token_every_client_needs_it(start, model):
         assert requests.get(f"{address}/{path}", timeout=30).status_code == 401
     for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer "}):
         assert post(address, {"texts": TEXTS}, headers=header).status_code == 401
-    assert post(address, {"texts": TEXTS}, headers={"Authorization": "Bearer sécret".encode()}).ok
+    for scheme in ("Bearer", "bearer"):
+        assert post(address, {"texts": TEXTS}, headers={"Authorization": f"{scheme} sécret".encode()}).ok
     assert requests.get(f"{address}/health", timeout=30).ok
 
 
@@ -319,9 +442,43 @@ def test_the_page_shows_ranked_classes_with_bars(browser, address):
     assert [entry for entry in browser.get_log("browser") if "Security" in entry["message"]] == []
 
 
+@pytest.mark.parametrize(("width", "is_below"), [(1280, False), (390, True)])
+def test_bars_stand_beside_the_names_or_below_them_in_a_narrow_window(browser, address, width, is_below):
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get(address)
+        browser.find_element("id", "text").send_keys("steel welder")
+        browser.find_element("tag name", "button").click()
+        shown(browser, "Confidence")
+        name, bar = (browser.find_element("css selector", f"li {tag}").rect for tag in ("div", "meter"))
+        assert (bar["y"] >= name["y"] + name["height"]) is is_below
+        assert browser.execute_script("return document.documentElement.scrollWidth") == width
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_an_error_replaces_an_earlier_prediction_on_the_page(browser, address):
+    browser.get(address)
+    text = browser.find_element("id", "text")
+    text.send_keys("steel welder")
+    browser.find_element("tag name", "button").click()
+    shown(browser, "Confidence")
+    browser.execute_script("arguments[0].value = 'a'.repeat(20000)", text)
+    browser.find_element("tag name", "button").click()
+    assert "exceeds" in shown(browser, "exceeds")
+    assert browser.find_elements("tag name", "meter") == []
+
+
 def test_the_page_asks_for_the_token(browser, start, model):
     browser.get(start(model, token="secret"))
-    shown(browser, "token")
+    shown(browser, "Enter the token")
+    browser.find_element("id", "token").send_keys("wrong")
+    browser.find_element("id", "text").send_keys("bread")
+    browser.find_element("tag name", "button").click()
+    shown(browser, "The token is wrong")
+    browser.find_element("id", "token").clear()
+    browser.find_element("id", "text").clear()
     browser.find_element("id", "token").send_keys("secret")
     browser.find_element("id", "text").send_keys("bread baker")
     browser.find_element("tag name", "button").click()
@@ -331,18 +488,52 @@ def test_the_page_asks_for_the_token(browser, start, model):
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def served(*arguments):
+    """Run the command on a free port; yield its process and the address."""
+    command = [sys.executable, "-m", "harness", "serve", *map(str, arguments), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        address = re.search(r"http://\S+", process.stderr.readline()).group()
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop the server
+        try:
+            wait_for(address)
+            yield process, address
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_command_serves_until_a_signal_and_ends_well(kept_model, workers):
-    command = [sys.executable, "-m", "harness", "serve", str(kept_model), "--port", "0", "--workers", str(workers)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        first = process.stderr.readline()
-        address = re.search(r"http://\S+", first).group()
-        threading.Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop the server
-        wait_for(address)
+    with served(kept_model, "--workers", workers) as (process, address):
         assert post(address, {"texts": ["steel welder"]}).json()["predictions"][0]["classes"][0]["name"] == "21"
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-        assert process.returncode == 0
+    assert process.returncode == 0
+
+
+PLUGIN = """
+from harness import LearnerSpec, hookimpl
+from sklearn.naive_bayes import MultinomialNB
+
+
+class Mine(MultinomialNB):
+    pass
+
+
+@hookimpl
+def harness_learners():
+    return [LearnerSpec(name="mine-in-a-folder", load="served_plugin:Mine")]
+"""
+
+
+def test_worker_processes_find_plugins_in_a_folder(tmp_path):
+    pytest.importorskip("skops")
+    plugins, folder = tmp_path / "plugins", tmp_path / "mine.model"
+    plugins.mkdir()
+    (plugins / "served_plugin.py").write_text(PLUGIN)
+    rows = (["night nurse", "steel welder"] * 20, ["nurse", "welder"] * 20)
+    harness.fit("mine-in-a-folder", rows, representation="words", plugins_dirs=[plugins], out=folder)
+    with served(folder, "--workers", 2, "--plugins-dir", plugins) as (_, address):
+        assert post(address, {"texts": ["a welder"]}).json()["predictions"][0]["classes"][0]["name"] == "welder"
 
 
 def wait_for(address):
