@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from harness.models.update import Updated
 
 
+COLLECTED_OBJECTS = 100_000
+"""New objects after which the garbage collector visits them. Rows that are read are many, and not garbage."""
 MOST_LABELS = 5
 """Value of --top with --threshold."""
 TRUST_HELP = "Trust this type of another package in the model: module.Class. Repeatable."
@@ -203,6 +205,7 @@ def predict(
         raise HarnessError("explains one text, not a file", culprit="--explain", next_step="Give a text in quotes.")
     request = PredictionRequest(source=rows or "-", **options)
     gc.freeze()  # else the garbage collector visits the imported modules again and again, for a fifth of the time
+    gc.set_threshold(COLLECTED_OBJECTS)
     with _progress(options["out"]) as on_batch:
         done = predict_rows(opened, request, on_batch)
     _report_predictions(done, request)

@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,12 @@ class Predictions:
         """Names of the k best classes of each row; padded with empty strings."""
         padded = np.append(self.classes, NO_CLASS)
         return padded[self.positions]  # position -1 selects the last name, NO_CLASS
+
+
+class Represented(NamedTuple):
+    """Rows in the form that the learner takes; see `Model.represent`."""
+
+    X: Any
 
 
 class NamedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -388,8 +394,20 @@ class Model:
             first = FunctionTransformer(self._seen)
         return Pipeline([("representation", first), ("classifier", self.classifier)])
 
+    def represent(self, rows: Any) -> Represented:
+        """Return rows in the form that the learner takes. All other methods accept them in place of the rows.
+
+        Parameters
+        ----------
+        rows : object
+            A sequence of texts, or rows of numbers.
+        """
+        return Represented(self._seen(rows))
+
     def _seen(self, rows: Any) -> Any:
         """Return the output of the representation, which is the input of the learner."""
+        if isinstance(rows, Represented):
+            return rows.X
         if self.manifest.takes_text:
             rows = _as_texts(rows)
         fitted = FittedRepresentation(self.representation, self.manifest.takes_text, self.manifest.wants_dense)
