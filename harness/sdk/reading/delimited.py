@@ -40,8 +40,11 @@ def choose_delimiter(first: str, expected: Sequence[str] = (), fallback: str | N
 
 
 def _has_columns(first: str, delimiter: str, expected: Sequence[str]) -> bool:
-    cells = map(str.strip, next(csv.reader([first], delimiter=delimiter), ()))
-    return set(expected) <= set(cells)
+    try:
+        cells = next(csv.reader([first], delimiter=delimiter), [])
+    except csv.Error:  # reading the rows raises an error with the line
+        return False
+    return set(expected) <= set(map(str.strip, cells))
 
 
 def read_records(

@@ -124,6 +124,7 @@ def test_any_content_gives_rows_or_an_error_with_a_culprit(content):
         ("a,b\n1,x\n".encode("utf-16") + b"\x00\xd8,\x00", {}, 3),
         (b'{"a": 1}\n\n{"a": \n', {}, 3),
         (b'a,b\n1,"' + b"x" * 2**20, {}, 2),
+        (b"a,b\rc\n1,2\n", {"expected": ("a",)}, 1),
     ],
 )
 def test_damage_is_reported_with_its_line(content, options, line):
