@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.errors import ModelError
 from harness.models.held_out import read_back_off, read_label_calibrator
-from harness.models.model import Model, Represented, check_share
+from harness.models.model import Model, check_share
 
 DIGITS = 4
 """Number of decimals of scores and confidence in the output."""
@@ -68,13 +68,13 @@ def _raise_about(option: str, read: Callable[[], Any]) -> None:
         raise error.about(option) from None
 
 
-def answer_texts(model: Model, texts: Sequence[str] | Represented, options: AnswerOptions) -> Answers:
-    """Return the answers for some texts, which may be represented already."""
+def answer_rows(model: Model, rows: Any, options: AnswerOptions) -> Answers:
+    """Return the answers for some rows, in the form that the model takes."""
     if options.backoff is not None:
-        return _nodes(model, texts, options.backoff)
+        return _nodes(model, rows, options.backoff)
     if options.threshold is not None:
-        return _labels(model, texts, options.threshold, options.top)
-    return _classes(model, texts, options.top)
+        return _labels(model, rows, options.threshold, options.top)
+    return _classes(model, rows, options.top)
 
 
 def class_columns(top: int, *, has_scores: bool = True) -> list[str]:
@@ -95,8 +95,8 @@ def class_columns(top: int, *, has_scores: bool = True) -> list[str]:
     return [*columns, "confidence"]
 
 
-def _classes(model: Model, texts: Sequence[str] | Represented, top: int) -> Answers:
-    found = model.answer(texts, top)
+def _classes(model: Model, rows: Any, top: int) -> Answers:
+    found = model.answer(rows, top)
     cells: list[list[Any]] = []
     for place, names in enumerate(found.names.T):
         cells.append(names.tolist())
@@ -109,15 +109,15 @@ def _classes(model: Model, texts: Sequence[str] | Represented, top: int) -> Answ
     return Answers(tuple(columns), cells, found.confidence, len(found.positions) - unknown, unknown)
 
 
-def _nodes(model: Model, texts: Sequence[str] | Represented, least: float) -> Answers:
-    found = model.back_off(texts, least)
+def _nodes(model: Model, rows: Any, least: float) -> Answers:
+    found = model.back_off(rows, least)
     cells = [found.names.tolist(), found.depth.tolist(), _rounded(found.confidence)]
     below = int((found.depth > 0).sum())
     return Answers(("node", "depth", "confidence"), cells, found.confidence, below)
 
 
-def _labels(model: Model, texts: Sequence[str] | Represented, threshold: float, top: int) -> Answers:
-    found = model.label_sets(texts, threshold, top)
+def _labels(model: Model, rows: Any, threshold: float, top: int) -> Answers:
+    found = model.label_sets(rows, threshold, top)
     columns: list[str] = []
     cells: list[list[Any]] = []
     for place in range(top):

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from harness.errors import DataError, HarnessError, ModelError, next_step_after, reason_of
 from harness.files.atomic import staged_file
 from harness.host.contract import TableLayout
-from harness.models.answers import AnswerOptions, Answers, answer_texts, check_answers
-from harness.models.model import NO_CONFIDENCE, Model, Represented
+from harness.models.answers import AnswerOptions, Answers, answer_rows, check_answers
+from harness.models.model import NO_CONFIDENCE, Model
 from harness.sdk.reading.tables import (
     ABSENT,
     FORMATS,
@@ -445,14 +445,17 @@ def predict_rows(model: Model, request: PredictionRequest, on_batch: OnBatch) ->
         sure = files.enter_context(_open_output(request.out, table))
         unsure = sure if request.review_out is None else files.enter_context(_open_output(request.review_out, table))
         columns: list[str] = []
+        ranker = replace(  # the same model for rows that are represented already
+            model, representation=None, manifest=replace(model.manifest, takes_text=False)
+        )
 
-        def represent(batch: RowBatch) -> Represented:
+        def represent(batch: RowBatch) -> Any:
             nonlocal columns
             columns = columns or choose_text_columns(model, request, table, batch.columns)
             return model.represent(texts_of(batch, columns))
 
-        def answer(represented: Represented) -> Answers:
-            return answer_texts(model, represented, request.answers)
+        def answer(represented: Any) -> Answers:
+            return answer_rows(ranker, represented, request.answers)
 
         for batch, answers in answer_ahead(read_batches(table), represent, answer):
             below = _below(answers, request.review)
@@ -463,7 +466,7 @@ def predict_rows(model: Model, request: PredictionRequest, on_batch: OnBatch) ->
 
 
 def answer_ahead(
-    batches: Iterator[RowBatch], represent: Callable[[RowBatch], Represented], answer: Callable[[Represented], Answers]
+    batches: Iterator[RowBatch], represent: Callable[[RowBatch], Any], answer: Callable[[Any], Answers]
 ) -> Iterator[tuple[RowBatch, Answers]]:
     """Yield batches with their answers, while a thread represents and another one answers the next batches.
 
@@ -483,10 +486,10 @@ def answer_ahead(
     first = next(batches)
     yield first, answer(represent(first))
     waiting: deque[tuple[RowBatch, Future[Answers]]] = deque()
-    with ThreadPoolExecutor(1) as representing, ThreadPoolExecutor(1) as answering:
+    with ThreadPoolExecutor(1) as first_thread, ThreadPoolExecutor(1) as second_thread:
         while isinstance(batch := _next_or_error(batches), RowBatch):
-            represented = representing.submit(represent, batch)
-            waiting.append((batch, answering.submit(_answer_when_ready, answer, represented)))
+            represented = first_thread.submit(represent, batch)
+            waiting.append((batch, second_thread.submit(_answer_when_ready, answer, represented)))
             if len(waiting) > BATCHES_AHEAD:
                 yield _when_ready(*waiting.popleft())
         while waiting:
@@ -503,7 +506,7 @@ def _next_or_error(batches: Iterator[RowBatch]) -> RowBatch | HarnessError | Non
         return error
 
 
-def _answer_when_ready(answer: Callable[[Represented], Answers], represented: Future[Represented]) -> Answers:
+def _answer_when_ready(answer: Callable[[Any], Answers], represented: Future[Any]) -> Answers:
     return answer(represented.result())
 
 
