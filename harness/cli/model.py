@@ -1,4 +1,7 @@
-"""Commands that make and use a model: fit, predict, update, serve and model."""
+"""Commands that make and use a model: fit, predict, update, serve and model.
+
+`predict` starts often, and sooner if the imports of the other commands are inside of them.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,24 @@ from harness.errors import HarnessError, ModelError
 from harness.files.atomic import write_file
 from harness.host.discovery import find_modules_of
 from harness.models.answers import AnswerOptions, check_answers
-from harness.models.card import card_to_html, card_to_text, read_card
-from harness.models.fit import FitRequest, fit_request
 from harness.models.held_out import describe_confidence, describe_few_rows
-from harness.models.labelled import UpdateRequest
 from harness.models.model import open_model
 from harness.models.predict import PredictionRequest, predict_rows
-from harness.models.update import FEWEST_MEASURED, undo_update, update_model
-from harness.results.results import read_results
 from harness.sdk.reading.tables import FORMATS, format_of_name
 from harness.text import counted
 
 if TYPE_CHECKING:
     from harness.host.discovery import Session
+    from harness.models.fit import FitRequest
     from harness.models.model import Model
     from harness.models.predict import OnBatch, Predicted
     from harness.models.update import Updated
 
 
+COLLECTED_OBJECTS = 100_000
+"""New objects after which the garbage collector visits them. Rows that are read are many, and not garbage."""
+SWITCH_SECONDS = 0.0001
+"""Longest wait of a thread for another one. A compiled kernel that has ended would wait 50 times as long by default."""
 MOST_LABELS = 5
 """Value of --top with --threshold."""
 TRUST_HELP = "Trust this type of another package in the model: module.Class. Repeatable."
@@ -112,6 +115,9 @@ def fit(
     First the learner is trained on four fifths of the rows. The other fifth shows the accuracy to expect and
     calibrates the confidence.
     """
+    from harness.models.fit import fit_request  # noqa: PLC0415 (predictions start sooner without it)
+    from harness.results.results import read_results  # noqa: PLC0415 (as above)
+
     if results is not None:
         if learner is not None:
             raise HarnessError("--from chooses the learner", culprit=learner, next_step="Remove it, or remove --from.")
@@ -128,6 +134,8 @@ def fit(
 def _named(learner: str | None, data: str | None, representation: str | None, seed: int) -> FitRequest:
     if learner is None or data is None:
         raise HarnessError("nothing to fit", next_step="Give a learner and --data, or --from RESULTS.")
+    from harness.models.fit import FitRequest  # noqa: PLC0415 (predictions start sooner without it)
+
     return FitRequest(learner=learner, data=data, representation=representation, seed=seed)
 
 
@@ -203,6 +211,8 @@ def predict(
         raise HarnessError("explains one text, not a file", culprit="--explain", next_step="Give a text in quotes.")
     request = PredictionRequest(source=rows or "-", **options)
     gc.freeze()  # else the garbage collector visits the imported modules again and again, for a fifth of the time
+    gc.set_threshold(COLLECTED_OBJECTS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     with _progress(options["out"]) as on_batch:
         done = predict_rows(opened, request, on_batch)
     _report_predictions(done, request)
@@ -314,6 +324,9 @@ def update(
 
     A learner with partial_fit continues training. Any other learner is trained again with old and new rows.
     """
+    from harness.models.labelled import UpdateRequest  # noqa: PLC0415 (predictions start sooner without it)
+    from harness.models.update import undo_update, update_model  # noqa: PLC0415 (as above)
+
     if undo:
         if rows is not None:
             raise HarnessError("--undo takes no rows", culprit=rows, next_step="Remove it, or remove --undo.")
@@ -328,6 +341,8 @@ def update(
 
 
 def _report_update(done: Updated, place: Path, *, replaced: bool) -> None:
+    from harness.models.update import FEWEST_MEASURED  # noqa: PLC0415 (predictions start sooner without it)
+
     trained, last = done.model.manifest.data, done.update
     name = done.model.manifest.learner.name
     click.echo(f"wrote {place}: {name}, trained on {trained.rows:,} rows of {trained.classes:,} classes", err=True)
@@ -399,6 +414,8 @@ def serve(
 @click.option("--debug", is_flag=True, help="Print the traceback of an error.")
 def model(model: Path, html: Path | None, debug: bool) -> None:
     """Describe a model: learner, data, accuracy, confusions, reliability and use."""
+    from harness.models.card import card_to_html, card_to_text, read_card  # noqa: PLC0415 (only this command needs it)
+
     card = read_card(model)
     if html is None:
         click.echo(card_to_text(card, reader_width()), nl=False)

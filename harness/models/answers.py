@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,8 @@ class Answers:
     """The answers for a batch of rows, as columns."""
 
     columns: tuple[str, ...]
-    values: list[tuple[Any, ...]]
-    """The values of the columns, for each row."""
+    cells: list[list[Any]]
+    """The values of each column."""
     confidence: NDArray[np.float64] | None
     """Confidence of each row; None if the learner has no scores. For sets of labels the sum over the labels."""
     answered: int
@@ -68,13 +68,13 @@ def _raise_about(option: str, read: Callable[[], Any]) -> None:
         raise error.about(option) from None
 
 
-def answer_texts(model: Model, texts: Sequence[str], options: AnswerOptions) -> Answers:
-    """Return the answers for some texts."""
+def answer_rows(model: Model, rows: Any, options: AnswerOptions) -> Answers:
+    """Return the answers for some rows, in the form that the model takes."""
     if options.backoff is not None:
-        return _nodes(model, texts, options.backoff)
+        return _nodes(model, rows, options.backoff)
     if options.threshold is not None:
-        return _labels(model, texts, options.threshold, options.top)
-    return _classes(model, texts, options.top)
+        return _labels(model, rows, options.threshold, options.top)
+    return _classes(model, rows, options.top)
 
 
 def class_columns(top: int, *, has_scores: bool = True) -> list[str]:
@@ -95,46 +95,42 @@ def class_columns(top: int, *, has_scores: bool = True) -> list[str]:
     return [*columns, "confidence"]
 
 
-def _classes(model: Model, texts: Sequence[str], top: int) -> Answers:
-    found = model.answer(texts, top)
-    values: list[list[Any]] = []
+def _classes(model: Model, rows: Any, top: int) -> Answers:
+    found = model.answer(rows, top)
+    cells: list[list[Any]] = []
     for place, names in enumerate(found.names.T):
-        values.append(names.tolist())
+        cells.append(names.tolist())
         if found.scores is not None:
-            values.append(_rounded(found.scores[:, place]))
+            cells.append(_rounded(found.scores[:, place]))
     if found.confidence is not None:
-        values.append(_rounded(found.confidence))
+        cells.append(_rounded(found.confidence))
     columns = class_columns(top, has_scores=found.scores is not None)
     unknown = int((found.positions[:, 0] < 0).sum())
-    return Answers(tuple(columns), _as_rows(values), found.confidence, len(texts) - unknown, unknown)
+    return Answers(tuple(columns), cells, found.confidence, len(found.positions) - unknown, unknown)
 
 
-def _nodes(model: Model, texts: Sequence[str], least: float) -> Answers:
-    found = model.back_off(texts, least)
-    values = [found.names.tolist(), found.depth.tolist(), _rounded(found.confidence)]
+def _nodes(model: Model, rows: Any, least: float) -> Answers:
+    found = model.back_off(rows, least)
+    cells = [found.names.tolist(), found.depth.tolist(), _rounded(found.confidence)]
     below = int((found.depth > 0).sum())
-    return Answers(("node", "depth", "confidence"), _as_rows(values), found.confidence, below)
+    return Answers(("node", "depth", "confidence"), cells, found.confidence, below)
 
 
-def _labels(model: Model, texts: Sequence[str], threshold: float, top: int) -> Answers:
-    found = model.label_sets(texts, threshold, top)
+def _labels(model: Model, rows: Any, threshold: float, top: int) -> Answers:
+    found = model.label_sets(rows, threshold, top)
     columns: list[str] = []
-    values: list[list[Any]] = []
+    cells: list[list[Any]] = []
     for place in range(top):
         is_label = found.positions[:, place] >= 0
         columns += [f"class_{place + 1}", f"score_{place + 1}", f"confidence_{place + 1}"]
-        values.append(found.names[:, place].tolist())
+        cells.append(found.names[:, place].tolist())
         for numbers in (found.scores[:, place], found.confidence[:, place]):
             rounded = zip(_rounded(numbers), is_label.tolist(), strict=True)
-            values.append([number if known else None for number, known in rounded])
+            cells.append([number if known else None for number, known in rounded])
     count = int((found.positions >= 0).sum())
-    return Answers(tuple(columns), _as_rows(values), found.confidence.sum(axis=1), count)
+    return Answers(tuple(columns), cells, found.confidence.sum(axis=1), count)
 
 
 def _rounded(numbers: NDArray[np.float64]) -> list[Any]:
     rounded: list[Any] = (np.round(numbers, DIGITS) + 0.0).tolist()  # -0.0 becomes 0.0
     return rounded
-
-
-def _as_rows(columns: list[list[Any]]) -> list[tuple[Any, ...]]:
-    return list(zip(*columns, strict=True))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from scipy.sparse import coo_array, csc_array, csr_array
-from sklearn.pipeline import FeatureUnion, Pipeline
 
 from harness.errors import ModelError, UnknownName
 from harness.host.catalog import Catalog
@@ -258,6 +257,8 @@ MEMBERS = {"chain": "steps", "union": "transformer_list"}
 
 
 def _kind_of(fitted: Any) -> str | None:
+    from sklearn.pipeline import FeatureUnion, Pipeline  # noqa: PLC0415 (a model without them loads sooner)
+
     if isinstance(fitted, Pipeline):
         return "chain"
     return "union" if isinstance(fitted, FeatureUnion) else None
@@ -270,6 +271,8 @@ def _load(plan: dict[str, Any], folder: Path, read_foreign: Read | None, unread:
             members.append((str(number), _load(member, folder, read_foreign, unread)))
         if not members:
             raise ValueError(f"the representation is damaged: an empty {plan['kind']}")
+        from sklearn.pipeline import FeatureUnion, Pipeline  # noqa: PLC0415 (as above)
+
         return Pipeline(members) if plan["kind"] == "chain" else FeatureUnion(members)
     file = folder / _take(str(plan["file"]), unread)
     if plan["kind"] == "saved":

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import OneToOneFeatureMixin
-from sklearn.pipeline import FeatureUnion, Pipeline
 
 from harness.errors import ModelError
 from harness.models.kept import KeptRows
@@ -210,6 +209,8 @@ def find_spans(representation: Any, text: str) -> NDArray[np.int64] | None:
 
     A union works if its members do. A chain works if its first step does, and the others keep or select columns.
     """
+    from sklearn.pipeline import FeatureUnion, Pipeline  # noqa: PLC0415 (slow to import)
+
     if isinstance(representation, Pipeline):
         return _spans_of_chain([step for _, step in representation.steps], text)
     if isinstance(representation, FeatureUnion):

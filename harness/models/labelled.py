@@ -156,8 +156,7 @@ def _labels_of(batch: RowBatch, label: str, table: Table, params: Mapping[str, A
     """
     place, separator = batch.columns.index(label), params.get("separator")
     found: list[tuple[str, ...] | None] = []
-    for line, row in zip(batch.lines, batch.rows, strict=True):
-        cell = row[place]
+    for line, cell in zip(batch.lines, batch.cells[place], strict=True):
         several = is_list(cell) or bool(separator)
         parts = list(cell) if is_list(cell) else as_text(cell).split(separator) if separator else [cell]
         stripped = dict.fromkeys(as_text(part).strip() for part in parts)

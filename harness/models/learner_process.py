@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -32,7 +32,6 @@ from harness.errors import ModelError
 from harness.executors import wire
 from harness.executors.base import Job, JobEnd, Workplace
 from harness.executors.local import LocalExecutor, paths_of
-from harness.experiment.resolve import ResolvedLearner, environment_of, find_or_build_environment
 from harness.host.contract import LearnerSpec, Taxonomy
 from harness.host.discovery import Session
 from harness.models import learner_jobs
@@ -55,6 +54,9 @@ from harness.text import in_a_line
 from harness.trials.data import TrainingPart
 from harness.trials.predict import next_array
 from harness.trials.trial import Blueprint
+
+if TYPE_CHECKING:
+    from harness.experiment.resolve import ResolvedLearner
 
 GROUP = "environment"
 """The executor's group of jobs that run in the environment."""
@@ -135,6 +137,8 @@ def find_home(learner: ResolvedLearner, session: Session, say: Callable[[str], N
     ModelError
         If the learner wraps one that needs an environment.
     """
+    from harness.experiment.resolve import environment_of  # noqa: PLC0415 (predictions start sooner without it)
+
     for chain in learner.chains():
         environment = environment_of(chain)
         if environment is None:
@@ -152,6 +156,8 @@ def find_home(learner: ResolvedLearner, session: Session, say: Callable[[str], N
 
 def home_of(spec: LearnerSpec, session: Session, say: Callable[[str], None] = lambda line: None) -> LearnerHome:
     """Return the environment of a learner that names packages; see `find_home`."""
+    from harness.experiment.resolve import find_or_build_environment  # noqa: PLC0415 (as above)
+
     environment = environment_for(spec.environment)
     assert environment is not None
     ready = find_or_build_environment(environment, [spec.name], build=False, say=say)

@@ -221,7 +221,7 @@ class Model:
         rows : object
             A sequence of texts, or rows of numbers.
         """
-        return self.classifier.predict(self._seen(rows))
+        return self.classifier.predict(self.represent(rows))
 
     def rank(self, rows: Any, k: int = 5) -> NDArray[Any]:
         """Return the names of the k best classes of each row, best first; padded with empty strings.
@@ -270,7 +270,7 @@ class Model:
         """
         if k < 1:
             raise ModelError(f"k={k}: expected 1 or more")
-        return self.classifier.answer(self._seen(rows), k)
+        return self.classifier.answer(self.represent(rows), k)
 
     def explain(self, text: str) -> Explanation:
         """Return why a text got its class: what each word adds to the score of the class and of its strongest rival.
@@ -295,7 +295,7 @@ class Model:
         """
         if not self.manifest.takes_text:
             raise ModelError("only models of texts explain predictions; this one was trained on rows of numbers")
-        return explain(self, text, self._seen([text]))
+        return explain(self, text, self.represent([text]))
 
     def back_off(self, rows: Any, confidence: float = 0.9) -> NodePredictions:
         """Return for each row the deepest node of the taxonomy whose confidence is at least `confidence`.
@@ -317,7 +317,7 @@ class Model:
         """
         check_share("confidence", confidence)
         back_off, classifier = self._back_off, self.classifier
-        ranks, scores = classifier.ranked(self._seen(rows), node_scores(len(self.classes)))
+        ranks, scores = classifier.ranked(self.represent(rows), node_scores(len(self.classes)))
         assert scores is not None  # _back_off has checked it
         shares = class_shares(ranks, scores, classifier.calibrator)
         return back_off.answer(ranks, shares, confidence, classifier.classes_)
@@ -352,11 +352,11 @@ class Model:
 
     def decision_function(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of all classes, rows x classes; raise ModelError if the learner has no scores."""
-        return self.classifier.decision_function(self._seen(rows))
+        return self.classifier.decision_function(self.represent(rows))
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
         """Return a probability for each class, rows x classes. That of the best class is the confidence."""
-        return self.classifier.predict_proba(self._seen(rows))
+        return self.classifier.predict_proba(self.represent(rows))
 
     def save(self, folder: str | PathLike[str]) -> ModelManifest:
         """Save the model in a new folder, and return its manifest with the checksums of the files.
@@ -385,10 +385,10 @@ class Model:
 
         first = self.representation
         if first is None or self.manifest.wants_dense:
-            first = FunctionTransformer(self._seen)
+            first = FunctionTransformer(self.represent)
         return Pipeline([("representation", first), ("classifier", self.classifier)])
 
-    def _seen(self, rows: Any) -> Any:
+    def represent(self, rows: Any) -> Any:
         """Return the output of the representation, which is the input of the learner."""
         if self.manifest.takes_text:
             rows = _as_texts(rows)

@@ -10,13 +10,15 @@ import csv
 import gzip
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from io import StringIO
+from itertools import compress
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 from harness.errors import DataError, HarnessError, ModelError, next_step_after, reason_of
 from harness.files.atomic import staged_file
 from harness.host.contract import TableLayout
-from harness.models.answers import AnswerOptions, Answers, answer_texts, check_answers
+from harness.models.answers import AnswerOptions, Answers, answer_rows, check_answers
 from harness.models.model import NO_CONFIDENCE, Model
 from harness.sdk.reading.tables import (
     ABSENT,
@@ -48,6 +50,8 @@ from harness.sdk.reading.tables import (
 STDIN = "-"
 """Name of standard input as a source."""
 STDIN_NAME = "standard input"
+BATCHES_AHEAD = 2
+"""Number of batches that are read ahead of the one that is written."""
 
 
 def open_rows(model: Model, request: PredictionRequest) -> AbstractContextManager[Table]:
@@ -144,21 +148,17 @@ def _trained_columns(trained: Sequence[str], table: Table, columns: Sequence[str
 
 def texts_of(batch: RowBatch, columns: Sequence[str]) -> list[str]:
     """Return the text of each row, joined from the text columns as in training. A missing cell is an empty text."""
-    positions = [batch.columns.index(name) for name in columns if name in batch.columns]
-    if len(positions) == 1:
-        (only,) = positions
-        return [cell if type(cell) is str else as_text(cell) for row in batch.rows for cell in (row[only],)]
-    return [join_texts(row[position] for position in positions) for row in batch.rows]
-
-
-Row = Sequence[Any]
+    found = [batch.cells[batch.columns.index(name)] for name in columns if name in batch.columns]
+    if len(found) == 1:
+        return [cell if type(cell) is str else as_text(cell) for cell in found[0]]
+    return list(map(join_texts, zip(*found, strict=True))) or [""] * len(batch.lines)
 
 
 class RowWriter(Protocol):
     """Writes rows to a file, in batches that have the same columns."""
 
-    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Write a batch of rows; raise DataError if the format cannot hold its columns or types."""
+    def write(self, columns: Sequence[str], cells: Sequence[Sequence[Any]]) -> None:
+        """Write the cells of each column; raise DataError if the format cannot hold the columns or their types."""
         ...
 
     def close(self) -> None:
@@ -173,55 +173,57 @@ class CsvWriter:
         self.file = file
         self.delimiter = delimiter
         self.quoting = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        self.number_text = lru_cache(2**15)(repr)
+        self.find_special = re.compile(f'[{re.escape(delimiter)}"\n]').search
+        self.number_texts = NumberTexts()
         self.columns: tuple[str, ...] | None = None
 
-    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    def write(self, columns: Sequence[str], cells: Sequence[Sequence[Any]]) -> None:
         if self.columns is None:
             self.columns = tuple(columns)
             self.file.write(self._as_csv([columns]))
         if tuple(columns) != self.columns:
             raise DataError(f"later rows have other columns: {', '.join(columns)}", next_step="Use --out FILE.jsonl.")
-        text = self._joined(rows)
+        text = self._joined(cells)
         if text is None:
-            text = self._as_csv(rows)
+            text = self._as_csv(zip(*cells, strict=True))
         if "\r" in text:
-            self._write_one_by_one(rows)
+            self._write_one_by_one(zip(*cells, strict=True))
         else:
             self.file.write(text)
 
-    def _as_csv(self, rows: Sequence[Row]) -> str:
+    def _as_csv(self, rows: Iterable[Sequence[Any]]) -> str:
         text = StringIO(newline="")
         csv.writer(text, delimiter=self.delimiter, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
-    def _joined(self, rows: Sequence[Row]) -> str | None:
-        """Return the same as `_as_csv` in half the time, column by column; None if cells are not text or numbers."""
-        if not rows or len(rows[0]) < 2:  # an only cell that is empty needs quotes
+    def _joined(self, cells: Sequence[Sequence[Any]]) -> str | None:
+        """Return the same as `_as_csv`, faster since column by column; None if cells are not text or numbers."""
+        if len(cells) < 2:  # an only cell that is empty needs quotes
             return None
         try:
-            cells = [self._as_texts(column) for column in zip(*rows, strict=True)]
+            texts = [self._as_texts(column) for column in cells]
         except TypeError:
             return None
-        return "\n".join([*map(self.delimiter.join, zip(*cells, strict=True)), ""])
+        width, n_rows = 2 * len(texts), len(texts[0])
+        parts = [self.delimiter] * (width * n_rows)  # texts and delimiters in turn, since one join is the fastest
+        for place, column in enumerate(texts):
+            parts[2 * place :: width] = column
+        parts[width - 1 :: width] = ["\n"] * n_rows
+        return "".join(parts)
 
     def _as_texts(self, column: Sequence[Any]) -> Sequence[str]:
         """Return the cells of a column as they are in the file; raise TypeError for other types."""
-        if set(map(type, column)) == {float}:  # rounded numbers repeat, so most texts are known already
-            return list(map(repr if 0.0 in column else self.number_text, column))  # 0.0 equals -0.0
+        if set(map(type, column)) == {float}:
+            return list(map(self.number_texts.__getitem__, column))
         every = "".join(column)
         if '"' in every or "\n" in every:
-            return [self._quoted(cell) for cell in column]
+            find = self.find_special
+            return ['"' + cell.replace('"', '""') + '"' if find(cell) else cell for cell in column]
         if self.delimiter in every:
             return [f'"{cell}"' if self.delimiter in cell else cell for cell in column]
         return column
 
-    def _quoted(self, cell: str) -> str:
-        if not any(mark in cell for mark in (self.delimiter, '"', "\n")):
-            return cell
-        return '"' + cell.replace('"', '""') + '"'
-
-    def _write_one_by_one(self, rows: Sequence[Row]) -> None:
+    def _write_one_by_one(self, rows: Iterable[Sequence[Any]]) -> None:
         """Write rows with carriage returns, which readers take for the end of a row unless they are quoted."""
         for row in rows:
             has_return = any(isinstance(value, str) and "\r" in value for value in row)
@@ -234,14 +236,26 @@ class CsvWriter:
         self.file.flush()
 
 
+class NumberTexts(dict[float, str]):
+    """The texts of numbers, computed once for each number: rounded numbers repeat."""
+
+    LARGEST = 2**15
+
+    def __missing__(self, number: float) -> str:
+        text = repr(number)
+        if number and len(self) < self.LARGEST:  # 0.0 equals -0.0, whose text differs
+            self[number] = text
+        return text
+
+
 class JsonWriter:
     """Writes a JSON object on each line."""
 
     def __init__(self, file: IO[str]) -> None:
         self.file = file
 
-    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        for row in rows:
+    def write(self, columns: Sequence[str], cells: Sequence[Sequence[Any]]) -> None:
+        for row in zip(*cells, strict=True):
             known = {name: value for name, value in zip(columns, row, strict=True) if value is not ABSENT}
             self.file.write(json.dumps(known, ensure_ascii=False, default=str) + "\n")
 
@@ -256,14 +270,13 @@ class ParquetWriter:
         self.path = path
         self.writer: Any = None
 
-    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    def write(self, columns: Sequence[str], cells: Sequence[Sequence[Any]]) -> None:
         import pyarrow  # noqa: PLC0415 (an extra)
         from pyarrow import parquet  # noqa: PLC0415 (an extra)
 
-        values = list(zip(*rows, strict=True)) or [()] * len(columns)
         problem = "later rows have other types than the first ones" if self.writer else "not possible as Parquet"
         try:
-            table = pyarrow.table({name: _as_nulls(column) for name, column in zip(columns, values, strict=True)})
+            table = pyarrow.table({name: _as_nulls(column) for name, column in zip(columns, cells, strict=True)})
             if self.writer is None:
                 self.writer = parquet.ParquetWriter(self.path, table.schema)
             self.writer.write_table(table.select(self.writer.schema.names).cast(self.writer.schema))
@@ -390,7 +403,7 @@ class Predicted:
             sure = self.confidence + float(answers.confidence.sum())
         return replace(
             self,
-            rows=self.rows + len(answers.values),
+            rows=self.rows + len(answers.cells[0]),
             review=self.review + for_review,
             unknown=self.unknown + answers.unknown,
             confidence=sure,
@@ -432,13 +445,19 @@ def predict_rows(model: Model, request: PredictionRequest, on_batch: OnBatch) ->
         sure = files.enter_context(_open_output(request.out, table))
         unsure = sure if request.review_out is None else files.enter_context(_open_output(request.review_out, table))
         columns: list[str] = []
+        ranker = replace(  # the same model for rows that are represented already
+            model, representation=None, manifest=replace(model.manifest, takes_text=False)
+        )
 
-        def answer(batch: RowBatch) -> Answers:
+        def represent(batch: RowBatch) -> Any:
             nonlocal columns
             columns = columns or choose_text_columns(model, request, table, batch.columns)
-            return answer_texts(model, texts_of(batch, columns), request.answers)
+            return model.represent(texts_of(batch, columns))
 
-        for batch, answers in answer_ahead(read_batches(table), answer):
+        def answer(represented: Any) -> Answers:
+            return answer_rows(ranker, represented, request.answers)
+
+        for batch, answers in answer_ahead(read_batches(table), represent, answer):
             below = _below(answers, request.review)
             _write(batch, answers, below, sure, unsure, request)
             done = replace(done, read_as=describe_source(table, columns)).adding(answers, int(below.sum()))
@@ -447,42 +466,52 @@ def predict_rows(model: Model, request: PredictionRequest, on_batch: OnBatch) ->
 
 
 def answer_ahead(
-    batches: Iterator[RowBatch], answer: Callable[[RowBatch], Answers]
+    batches: Iterator[RowBatch], represent: Callable[[RowBatch], Any], answer: Callable[[Any], Answers]
 ) -> Iterator[tuple[RowBatch, Answers]]:
-    """Yield batches with their answers, while a thread answers the next batch.
+    """Yield batches with their answers, while a thread represents and another one answers the next batches.
 
-    Reading and writing take little extra time on a second core, since compiled kernels run without the interpreter
-    lock. The first batch is answered in the calling thread, in which a learner may start processes.
+    Compiled kernels run without the interpreter lock, so this uses a second core. Each function is called for one batch
+    at a time, in their order. The first batch is answered in the calling thread, in which a learner may start
+    processes.
 
     Parameters
     ----------
     batches : iterator of RowBatch
         The batches. Those before an error come first.
+    represent : callable
+        Returns the texts of a batch in the form that the learner takes.
     answer : callable
-        Returns the answers of a batch; it is called for one batch at a time, in their order.
+        Returns the answers.
     """
-    with ThreadPoolExecutor(1) as thread:
-        waiting: tuple[RowBatch, Future[Answers]] | None = None
-        problem: HarnessError | None = None
-        is_first = True
-        while problem is None:
-            batch = None
-            try:
-                batch = next(batches, None)
-            except HarnessError as error:
-                problem = error
-            ready, waiting = waiting, None
-            if batch is not None and is_first:
-                yield batch, answer(batch)
-            elif batch is not None:
-                waiting = batch, thread.submit(answer, batch)
-            if ready is not None:
-                yield ready[0], ready[1].result()
-            is_first = False
-            if batch is None:
-                break
-    if problem is not None:
-        raise problem
+    first = next(batches)
+    yield first, answer(represent(first))
+    waiting: deque[tuple[RowBatch, Future[Answers]]] = deque()
+    with ThreadPoolExecutor(1) as first_thread, ThreadPoolExecutor(1) as second_thread:
+        while isinstance(batch := _next_or_error(batches), RowBatch):
+            represented = first_thread.submit(represent, batch)
+            waiting.append((batch, second_thread.submit(_answer_when_ready, answer, represented)))
+            if len(waiting) > BATCHES_AHEAD:
+                yield _when_ready(*waiting.popleft())
+        while waiting:
+            yield _when_ready(*waiting.popleft())
+    if batch is not None:
+        raise batch
+
+
+def _next_or_error(batches: Iterator[RowBatch]) -> RowBatch | HarnessError | None:
+    """Return the next batch, None after the last one, or the error that ends them."""
+    try:
+        return next(batches, None)
+    except HarnessError as error:
+        return error
+
+
+def _answer_when_ready(answer: Callable[[Any], Answers], represented: Future[Any]) -> Answers:
+    return answer(represented.result())
+
+
+def _when_ready(batch: RowBatch, answers: Future[Answers]) -> tuple[RowBatch, Answers]:
+    return batch, answers.result()
 
 
 def describe_source(table: Table, columns: Sequence[str]) -> str:
@@ -531,7 +560,7 @@ def _check_review(model: Model, request: PredictionRequest) -> None:
 def _below(answers: Answers, limit: float | None) -> NDArray[np.bool_]:
     """Return the rows whose confidence is below the limit for review."""
     if limit is None or answers.confidence is None:
-        return np.zeros(len(answers.values), bool)
+        return np.zeros(len(answers.cells[0]), bool)
     return answers.confidence < limit
 
 
@@ -543,11 +572,9 @@ def _write(
         raise DataError(
             f"has a column {twice[0]!r}, which predictions add", culprit=request.source, next_step="Rename it."
         )
-    columns = [*batch.columns, *answers.columns]
-    for row, values in zip(batch.rows, answers.values, strict=True):
-        row.extend(values)  # new rows would cost more time than all predictions, most of it for garbage collection
+    columns, cells = [*batch.columns, *answers.columns], [*batch.cells, *answers.cells]
     if unsure is sure:
-        sure.write(columns, batch.rows)
+        sure.write(columns, cells)
         return
-    sure.write(columns, [batch.rows[row] for row in np.flatnonzero(~below)])
-    unsure.write(columns, [batch.rows[row] for row in np.flatnonzero(below)])
+    sure.write(columns, [list(compress(column, ~below)) for column in cells])
+    unsure.write(columns, [list(compress(column, below)) for column in cells])

@@ -271,7 +271,7 @@ PATCHED = {
     "ranking.CACHED_CLASSES": "harness.sdk.index",
     "lines._CHUNK": "harness.sdk.reading.lines",
     "lines.MAX_LINE": "harness.sdk.reading.lines",
-    "tables.MAX_CELL": "harness.sdk.reading.tables",
+    "delimited.MAX_CELL": "harness.sdk.reading.delimited",
     "raw_files.MOST_BYTES": "harness.sdk.reading.raw",
     "CHUNK_BYTES": "harness.sdk.reading.sparse_text",
     "FREE_BYTES": "harness.sdk.reading.raw",

@@ -7,8 +7,9 @@ longer than `MAX_LINE` is an error: a file without line ends cannot fill the mem
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedReader, StringIO
+from itertools import chain
 from typing import IO
 
 from harness.errors import DataError
@@ -77,16 +78,7 @@ def read_lines(
     >>> list(read_lines(BufferedReader(BytesIO("a\nb".encode("utf-16"))), "letters.txt"))
     ['a\n', 'b']
     """
-    codec = skip_mark(stream, name, encoding)
-    end = _line_end(stream, codec)
-    if end == "\n" and "\n".encode(codec) == b"\n":
-        lines = _byte_lines(stream, name, codec, set_option)
-    else:
-        lines = _wide_lines(stream, name, codec, end, set_option)
-    try:
-        yield from lines
-    except OSError as error:
-        raise unreadable(name, error) from error
+    return chain.from_iterable(_blocks(stream, name, encoding, set_option))
 
 
 def read_text(stream: BufferedReader, name: str, encoding: str | None = None, set_option: SetOption = as_flag) -> str:
@@ -169,7 +161,21 @@ def _line_end(stream: BufferedReader, codec: str) -> str:
     return "\r" if is_old else "\n"
 
 
-def _byte_lines(stream: BufferedReader, name: str, codec: str, set_option: SetOption) -> Iterator[str]:
+def _blocks(stream: BufferedReader, name: str, encoding: str | None, set_option: SetOption) -> Iterator[Iterable[str]]:
+    """Yield the lines of a stream in blocks, which are faster to pass on than single lines."""
+    codec = skip_mark(stream, name, encoding)
+    end = _line_end(stream, codec)
+    if end == "\n" and "\n".encode(codec) == b"\n":
+        blocks = _byte_blocks(stream, name, codec, set_option)
+    else:
+        blocks = _wide_blocks(stream, name, codec, end, set_option)
+    try:
+        yield from blocks
+    except OSError as error:
+        raise unreadable(name, error) from error
+
+
+def _byte_blocks(stream: BufferedReader, name: str, codec: str, set_option: SetOption) -> Iterator[Iterable[str]]:
     """Decode many lines at once, which is faster than one by one, and split them afterwards."""
     parts: list[bytes] = []
     number, size, chunk = 1, 0, b"-"
@@ -178,7 +184,7 @@ def _byte_lines(stream: BufferedReader, name: str, codec: str, set_option: SetOp
         cut = chunk.rfind(b"\n") + 1 if chunk else 0
         if cut or not chunk:
             content = b"".join([*parts, chunk[:cut]])
-            yield from _decoded_lines(content, codec, name, number, set_option)
+            yield from _decoded_blocks(content, codec, name, number, set_option)
             number += content.count(b"\n")
             parts, size = [], 0
         parts.append(chunk[cut:])
@@ -187,18 +193,20 @@ def _byte_lines(stream: BufferedReader, name: str, codec: str, set_option: SetOp
             raise _too_long(name, number)
 
 
-def _decoded_lines(content: bytes, codec: str, name: str, number: int, set_option: SetOption) -> Iterator[str]:
+def _decoded_blocks(
+    content: bytes, codec: str, name: str, number: int, set_option: SetOption
+) -> Iterator[Iterable[str]]:
     """Yield the lines of some bytes, the first of which has this number; those before an error come first."""
     try:
         text = content.decode(codec)
     except UnicodeError as error:
         start = getattr(error, "start", 0)
-        yield from StringIO(content[: content.rfind(b"\n", 0, start) + 1].decode(codec), newline="\n")
+        yield StringIO(content[: content.rfind(b"\n", 0, start) + 1].decode(codec), newline="\n")
         raise _bad_bytes(content, codec, name, number, set_option, error) from None
-    yield from StringIO(text, newline="\n")
+    yield StringIO(text, newline="\n")
 
 
-def _wide_lines(stream: IO[bytes], name: str, codec: str, end: str, set_option: SetOption) -> Iterator[str]:
+def _wide_blocks(stream: IO[bytes], name: str, codec: str, end: str, set_option: SetOption) -> Iterator[Iterable[str]]:
     """Decode before splitting, since a line end may be several bytes."""
     decoder = codecs.getincrementaldecoder(codec)()
     parts: list[str] = []
@@ -209,16 +217,18 @@ def _wide_lines(stream: IO[bytes], name: str, codec: str, end: str, set_option: 
             text = decoder.decode(chunk, not chunk)
         except UnicodeError as error:
             raise _undecodable(name, number + _ends_before(error, codec, end), codec, set_option, error) from None
-        first, *rest = text.split(end)
-        parts.append(first)
-        size += len(first)
-        for line in rest:
-            yield "".join(parts) + end
-            parts, size, number = [line], len(line), number + 1
+        *lines, last = text.split(end)
+        if lines:
+            lines[0] = "".join([*parts, lines[0]])
+            yield [line + end for line in lines]
+            number += len(lines)
+            parts, size = [], 0
+        parts.append(last)
+        size += len(last)
         if size >= MAX_LINE:
             raise _too_long(name, number)
     if size:
-        yield "".join(parts)
+        yield ["".join(parts)]
 
 
 def _ends_before(error: UnicodeError, codec: str, end: str) -> int:

@@ -14,9 +14,7 @@ CSV with ';' ('title', 'code') [(2, ['night nurse'])]
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,6 +29,7 @@ import numpy as np
 
 from harness.errors import DataError
 from harness.host.contract import TableLayout
+from harness.sdk.reading.delimited import DELIMITERS, choose_delimiter, read_records, wrong_width
 from harness.sdk.reading.lines import SetOption, as_flag, read_lines, skip_mark
 from harness.sdk.reading.raw import SUFFIXES, is_compressed, open_raw, unreadable, without_suffix
 
@@ -47,12 +46,9 @@ FORMATS: dict[str, Format] = {
 }
 """Formats by the ending of a name, which `.gz`, `.bz2`, `.xz` or `.zst` may follow."""
 PARQUET_MAGIC, ZIP_MAGIC = b"PAR1", b"PK\x03\x04"
-DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with ';'", "|": "CSV with '|'"}
 LINE_COLUMN = "text"
 """The only column of plain lines."""
 BATCH_ROWS = 8192
-MAX_CELL = 2**26
-"""Characters in one cell: a quote that is never closed ends here."""
 
 Item = TypeVar("Item")
 Cells = Iterator[tuple[int, list[Any]]]
@@ -118,9 +114,35 @@ class RowBatch:
     """Some rows of a table with all their columns."""
 
     columns: tuple[str, ...]
-    rows: list[list[Any]]
-    lines: list[int]
+    cells: list[Sequence[Any]]
+    """The cells of each column."""
+    lines: Sequence[int]
     """Line number of each row."""
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], lines: Sequence[int]) -> RowBatch:
+        """Return a batch of rows.
+
+        Parameters
+        ----------
+        columns : tuple of str
+            Names of the columns.
+        rows : sequence of sequences
+            The cells of each row.
+        lines : sequence of int
+            Line number of each row.
+
+        Returns
+        -------
+        RowBatch
+            The same rows, column by column.
+        """
+        return cls(columns, list(zip(*rows, strict=True)) or [()] * len(columns), lines)
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """The cells of each row."""
+        return list(map(list, zip(*self.cells, strict=True))) or [[] for _ in self.lines]
 
 
 class Absent:
@@ -190,7 +212,7 @@ def read_batches(table: Table) -> Iterator[RowBatch]:
         yield from table.batches()
         return
     for taken in _in_batches(table.read(range(len(table.columns)))):
-        yield RowBatch(table.columns, [row for _, row in taken], [line for line, _ in taken])
+        yield RowBatch.of(table.columns, [row for _, row in taken], [line for line, _ in taken])
 
 
 def _object_batches(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[RowBatch]:
@@ -198,7 +220,7 @@ def _object_batches(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[R
     for taken in _in_batches(objects):
         columns = tuple(dict.fromkeys(chain.from_iterable(row for _, row in taken)))
         rows = [[row.get(key, ABSENT) for key in columns] for _, row in taken]
-        yield RowBatch(columns, rows, [line for line, _ in taken])
+        yield RowBatch.of(columns, rows, [line for line, _ in taken])
 
 
 def _in_batches(rows: Iterator[Item]) -> Iterator[list[Item]]:
@@ -363,38 +385,50 @@ def _first_line(lines: Iterator[str], name: str) -> tuple[int, str]:
 
 def _plain_lines(lines: Iterator[str], name: str) -> Table:
     def read(positions: Sequence[int]) -> Cells:
-        for number, line in enumerate(lines, 1):
-            yield number, [line.rstrip("\r\n")] * len(positions)
+        for batch in batches():
+            for number, line in zip(batch.lines, batch.cells[0], strict=True):
+                yield number, [line] * len(positions)
 
-    return Table(name, "lines", (LINE_COLUMN,), read, layout=TableLayout("lines"))
+    def batches() -> Iterator[RowBatch]:
+        number = 1
+        for taken in _in_batches(lines):
+            texts = [line.rstrip("\r\n") for line in taken]
+            yield RowBatch((LINE_COLUMN,), [texts], range(number, number + len(texts)))
+            number += len(texts)
+
+    return Table(name, "lines", (LINE_COLUMN,), read, layout=TableLayout("lines"), batches=batches)
 
 
 # -- CSV and its relatives -------------------------------------------------------------------------------------------
 
 
 def _delimited(lines: Iterator[str], first: str, name: str, blank: int, options: ReadOptions) -> Table:
-    delimiter = _choose_delimiter(first, name, options)
-    found = _records(lines, name, delimiter, blank)
+    delimiter = _set_delimiter(first, name, options)
+    end = "\r" if first.endswith("\r") else "\n"
+    found = read_records(lines, name, delimiter, before=blank, end=end, size=BATCH_ROWS)
     begins, cells = next(found)
     has_header = options.header is not False
     columns = tuple(map(str.strip, cells[0])) if has_header else tuple(map(str, range(1, len(cells[0]) + 1)))
-    records = found if has_header else chain([(begins, cells)], found)
     _check_distinct(name, columns)
+
+    def records() -> Iterator[tuple[Sequence[int], list[list[str]]]]:
+        for numbers, rows in found if has_header else chain([(begins, cells)], found):
+            if set(map(len, rows)) != {len(columns)}:
+                place = next(place for place, row in enumerate(rows) if len(row) != len(columns))
+                raise wrong_width(name, numbers[place], len(rows[place]), len(columns), delimiter)
+            yield numbers, rows
 
     def batches() -> Iterator[RowBatch]:
         is_empty = True
-        for numbers, rows in records:
+        for numbers, rows in records():
             is_empty = False
-            if set(map(len, rows)) != {len(columns)}:
-                place = next(place for place, row in enumerate(rows) if len(row) != len(columns))
-                raise _wrong_width(name, numbers[place], len(rows[place]), len(columns), delimiter)
-            yield RowBatch(columns, rows, numbers)
+            yield RowBatch.of(columns, rows, numbers)
         if is_empty:
-            yield RowBatch(columns, [], [])
+            yield RowBatch.of(columns, [], [])
 
     def read(positions: Sequence[int]) -> Cells:
-        for batch in batches():
-            for line, row in zip(batch.lines, batch.rows, strict=True):
+        for numbers, rows in records():
+            for line, row in zip(numbers, rows, strict=True):
                 yield line, [row[position] for position in positions]
 
     kind = DELIMITERS.get(delimiter, f"CSV with {delimiter!r}")
@@ -402,81 +436,14 @@ def _delimited(lines: Iterator[str], first: str, name: str, blank: int, options:
     return Table(name, kind, columns, read, layout=TableLayout(form, delimiter, has_header), batches=batches)
 
 
-def _choose_delimiter(first: str, name: str, options: ReadOptions) -> str:
-    """Return the delimiter: as set, else the most frequent mark outside of quotes in the first line."""
-    if options.delimiter is not None:
-        if len(options.delimiter) != 1 or options.delimiter in '\r\n"':
-            raise DataError(f"delimiter={options.delimiter!r} is not a single character", culprit=name)
-        return options.delimiter
-    if options.format == "tsv":
-        return "\t"
-    bare = re.sub(r'"[^"]*"', "", first)
-    detected = max(DELIMITERS, key=bare.count)
-    fallback = options.fallback_delimiter
-    is_found = _has_columns(first, detected, options.expected)
-    if fallback and not is_found and _has_columns(first, fallback, options.expected):
-        return fallback
-    return detected
-
-
-def _has_columns(first: str, delimiter: str, expected: Sequence[str]) -> bool:
-    cells = map(str.strip, next(csv.reader([first], delimiter=delimiter), ()))
-    return set(expected) <= set(cells)
-
-
-def _records(
-    lines: Iterator[str], name: str, delimiter: str, before: int
-) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Yield the line on which each row begins, after `before` other lines, and the rows.
-
-    The first row comes alone, since it may be a header, then batches of `BATCH_ROWS`. Blank lines are skipped. The rows
-    before an error come first.
-    """
-    csv.field_size_limit(MAX_CELL)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    begins, size, is_open = before + 1, 1, True
-    while is_open:
-        numbers: list[int] = []
-        rows: list[list[str]] = []
-        problem: DataError | None = None
-        is_open = False
-        try:
-            for row in reader:
-                if row:
-                    numbers.append(begins)
-                    rows.append(row)
-                begins = before + reader.line_num + 1
-                if len(rows) >= size:
-                    size, is_open = BATCH_ROWS, True
-                    break
-        except csv.Error as error:
-            problem = _bad_quotes(name, begins, error)
-        except DataError as error:  # a line cannot be decoded
-            problem = error
-        if rows:
-            yield numbers, rows
-        if problem is not None:
-            raise problem
-
-
-def _bad_quotes(name: str, line: int, error: csv.Error) -> DataError:
-    """Return the error for a row that cannot be read; an open quote takes in the rows below."""
-    problem = str(error)
-    if "unexpected end" in problem or "field limit" in problem:
-        problem = "a quote is opened and never closed: it takes in all lines below"
-    return DataError(
-        problem,
-        culprit=f"{name}, line {line}",
-        next_step="Close each quote, and write a quote inside a quoted cell twice.",
-    )
-
-
-def _wrong_width(name: str, line: int, found: int, expected: int, delimiter: str) -> DataError:
-    return DataError(
-        f"{found} columns, expected {expected} as in the first line (separated by {delimiter!r})",
-        culprit=f"{name}, line {line}",
-        next_step="Put quotes around a cell that holds one, or set the delimiter.",
-    )
+def _set_delimiter(first: str, name: str, options: ReadOptions) -> str:
+    """Return the delimiter in the options; without one, detect it in the first line."""
+    if options.delimiter is None:
+        is_tsv = options.format == "tsv"
+        return "\t" if is_tsv else choose_delimiter(first, options.expected, options.fallback_delimiter)
+    if len(options.delimiter) != 1 or options.delimiter in '\r\n"':
+        raise DataError(f"delimiter={options.delimiter!r} is not a single character", culprit=name)
+    return options.delimiter
 
 
 def _check_distinct(name: str, columns: Sequence[str]) -> None:

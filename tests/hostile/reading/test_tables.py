@@ -48,6 +48,43 @@ def test_json_lines_round_trip(objects):
     assert found == [{key: value for key, value in one.items() if value != ""} for one in objects]
 
 
+def read_by_csv(text, width):
+    """Return line and cells of each row by the csv module, and the line of the first wrong row, if there is one."""
+    reader, rows, begins = csv.reader(io.StringIO(text, newline="\n"), strict=True), [], 1
+    try:
+        for row in reader:
+            if len(row) not in (0, width):
+                return rows, begins
+            if row:
+                rows.append((begins, row))
+            begins = reader.line_num + 1
+    except csv.Error:
+        return rows, begins
+    return rows, None
+
+
+@given(st.text('ab,"\n\r \u2028é', max_size=60), st.integers(1, 5), st.sampled_from(["utf-8", "utf-16"]))
+@example('1,"two\nlines"\n\n3,4\n5,"6', 9, "utf-8")
+@example("1,2\n\n3,4,5\n", 9, "utf-8")
+def test_rows_their_lines_and_errors_are_those_of_the_csv_module(text, size, encoding):
+    expected, wrong = read_by_csv("a,b\n" + text, 2)
+    found, culprit = [], None
+    with pytest.MonkeyPatch.context() as patch:
+        patch_internal(patch, "BATCH_ROWS", size)
+        try:
+            with open_table(
+                io.BytesIO(("a,b\n" + text).encode(encoding)), ReadOptions(delimiter=","), name="t"
+            ) as table:
+                for batch in read_batches(table):
+                    assert len(batch.rows) <= size
+                    found += zip(batch.lines, batch.rows, strict=True)
+        except DataError as error:
+            culprit = error.culprit
+    assert culprit == (f"t, line {wrong}" if wrong else None)
+    assert found == expected[1 : len(found) + 1]
+    assert len(expected) - 1 - len(found) < (size if wrong else 1)
+
+
 @given(st.text(letters, max_size=200), st.sampled_from(ENCODINGS[:5]), st.integers(1, 9))
 def test_lines_do_not_depend_on_the_chunk_size(text, encoding, chunk):
     with pytest.MonkeyPatch.context() as patch:
@@ -87,6 +124,7 @@ def test_any_content_gives_rows_or_an_error_with_a_culprit(content):
         ("a,b\n1,x\n".encode("utf-16") + b"\x00\xd8,\x00", {}, 3),
         (b'{"a": 1}\n\n{"a": \n', {}, 3),
         (b'a,b\n1,"' + b"x" * 2**20, {}, 2),
+        (b"a,b\rc\n1,2\n", {"expected": ("a",)}, 1),
     ],
 )
 def test_damage_is_reported_with_its_line(content, options, line):
@@ -97,7 +135,7 @@ def test_damage_is_reported_with_its_line(content, options, line):
 
 
 def test_an_unclosed_quote_stops_at_the_cell_limit(monkeypatch):
-    patch_internal(monkeypatch, "tables.MAX_CELL", 1000)
+    patch_internal(monkeypatch, "delimited.MAX_CELL", 1000)
     with pytest.raises(DataError, match="line 2: a quote is opened"):
         read_all(b'a,b\n1,"x\n' + b"2,y\n" * 10_000)
 

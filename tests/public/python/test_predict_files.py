@@ -298,7 +298,7 @@ def test_rows_are_written_as_the_csv_module_writes_them(delimiter, seed):
     file = io.StringIO(newline="")
     writer = CsvWriter(file, delimiter)
     for rows in batches:
-        writer.write(columns, rows)
+        writer.write(columns, list(zip(*rows, strict=True)) or [()] * len(columns))
     assert file.getvalue() == written_by_csv(columns, chain(*batches), delimiter)
 
 
@@ -333,4 +333,4 @@ def test_an_error_of_the_learner_in_any_batch_is_raised_and_nothing_is_written(m
         code(model, path, out=tmp_path / "coded.csv")
     assert not (tmp_path / "coded.csv").exists()
     assert seen[0] == 4
-    assert failing < len(seen) <= failing + 2
+    assert failing < len(seen) <= failing + 3  # BATCHES_AHEAD are answered meanwhile
