@@ -45,7 +45,12 @@ PACKAGES = {
     "tree": ("plugins/harness_tree", ("tests/plugins/harness_tree", "tests/papers/harness_tree", DEFAULTS)),
     "stats": (
         "harness/stats",
-        ("tests/pure/test_stats.py", "tests/pure/test_stats_oracles.py", "tests/pure/test_calibration.py"),
+        (
+            "tests/pure/test_stats.py",
+            "tests/pure/test_stats_oracles.py",
+            "tests/pure/test_calibration.py",
+            "tests/pure/test_class_shares.py",
+        ),
     ),
     "tables": ("harness/report/tables", ("tests/pure/tables",)),
     "trials": ("harness/trials", ("tests/hostile/trials",)),
