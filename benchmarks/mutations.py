@@ -2,6 +2,7 @@
 
     python benchmarks/mutations.py                      # a sample of every package
     python benchmarks/mutations.py stats tables --sample 100
+    python benchmarks/mutations.py stats --seed 1       # another sample
     python benchmarks/mutations.py --again survivors.txt
 
 Mutants are made in a copy of the tree, from which the tests import. So an aborted run leaves no mutant behind. Each
@@ -44,7 +45,12 @@ PACKAGES = {
     "tree": ("plugins/harness_tree", ("tests/plugins/harness_tree", "tests/papers/harness_tree", DEFAULTS)),
     "stats": (
         "harness/stats",
-        ("tests/pure/test_stats.py", "tests/pure/test_stats_oracles.py", "tests/pure/test_calibration.py"),
+        (
+            "tests/pure/test_stats.py",
+            "tests/pure/test_stats_oracles.py",
+            "tests/pure/test_calibration.py",
+            "tests/pure/test_class_shares.py",
+        ),
     ),
     "tables": ("harness/report/tables", ("tests/pure/tables",)),
     "trials": ("harness/trials", ("tests/hostile/trials",)),
@@ -250,16 +256,19 @@ def modules_below(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.py") if "kernels" not in path.parts)
 
 
-def try_package(name: str, copy: Copy, sample: int, wanted: frozenset[str] | None) -> Found:
-    """Try some mutants of a package, and print those that survive."""
-    sources, tests = PACKAGES[name]
-    chosen: list[Mutant] = []
-    for path in modules_below(ROOT / sources):
-        chosen += mutants_of(path)
-    if wanted is None:
-        chosen = random.Random(0).sample(chosen, min(sample, len(chosen)))
-    else:
-        chosen = [mutant for mutant in chosen if mutant.name in wanted]
+def choose_mutants(name: str, sample: int, seed: int, wanted: frozenset[str] | None) -> list[Mutant]:
+    """Return the wanted mutants of a package, or a sample."""
+    every: list[Mutant] = []
+    for path in modules_below(ROOT / PACKAGES[name][0]):
+        every += mutants_of(path)
+    if wanted is not None:
+        return [mutant for mutant in every if mutant.name in wanted]
+    return random.Random(seed).sample(every, min(sample, len(every)))
+
+
+def try_mutants(name: str, copy: Copy, chosen: Sequence[Mutant]) -> Found:
+    """Try mutants of a package, and print those that survive."""
+    tests = PACKAGES[name][1]
     if not chosen:
         return Found(name, 0, 0)
     start = time.perf_counter()
@@ -278,6 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)}; all without any")
     parser.add_argument("--sample", type=int, default=40, help="mutants per package (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
     parser.add_argument("--again", type=Path, metavar="FILE", help="try only the mutants in the lines of this file")
     given = parser.parse_args()
     unknown = set(given.packages) - PACKAGES.keys()
@@ -287,7 +297,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder) / "tree")
         shutil.copytree(ROOT, copy.root, ignore=shutil.ignore_patterns(".git", ".venv", "*_cache"))
-        found = [try_package(name, copy, given.sample, wanted) for name in given.packages or PACKAGES]
+        found = []
+        for name in given.packages or PACKAGES:
+            found.append(try_mutants(name, copy, choose_mutants(name, given.sample, given.seed, wanted)))
     print("| package | mutants | survived | share |\n|---|---|---|---|")
     for each in found:
         print(each.row())

@@ -2,8 +2,9 @@
 
     python benchmarks/threads.py [--rows 20000] [--classes 500] [--isolet FOLDER] [--learners svm,pa]
 
-Writes results/benchmarks/threads. Wall time, one thread and two in turn, so two cores must be free. The report names
-the load of other work. The script stops if the number of threads changes the ranks.
+Writes results/benchmarks/threads, or prints only if --learners is given, since the report is about all learners. Wall
+time, one thread and two in turn, so two cores must be free. The report names the load of other work. The script stops
+if the number of threads changes the ranks.
 """
 
 from __future__ import annotations
@@ -58,18 +59,37 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--classes", type=int, default=500)
     parser.add_argument("--isolet", help="folder with the files of Isolet; skips this part if not given")
-    parser.add_argument("--learners", default="", help="names, separated by commas; default: all")
+    parser.add_argument("--learners", default="", help="names, separated by commas; prints their figures only")
     chosen = parser.parse_args()
     take_one_thread()
     warnings.simplefilter("ignore")
-    specs = [spec for spec in own_learners() if not chosen.learners or spec.name in chosen.learners.split(",")]
+    specs = own_learners()
+    if chosen.learners:
+        specs = choose(specs, chosen.learners.split(","))
     made = make_zipf(classes=chosen.classes, rows=chosen.rows)
     title = f"`zipf`, {chosen.classes} classes, {chosen.rows:,} rows"
     machine = f"{describe_machine()}; other work kept {busy_processors():.1f} processors busy."
-    save_section("threads", measure(title, made, "tfidf", specs, machine))
+    publish(measure(title, made, "tfidf", specs, machine), only_print=bool(chosen.learners))
     if chosen.isolet:
         data = load_isolet(source=chosen.isolet)
-        save_section("threads", measure("`isolet`, dense rows", data, "tf", specs, machine))
+        publish(measure("`isolet`, dense rows", data, "tf", specs, machine), only_print=bool(chosen.learners))
+
+
+def publish(section: Section, *, only_print: bool) -> None:
+    """Print a section, and save it unless it has only some of the learners: the report quotes all of them."""
+    if only_print:
+        print("\n".join(section.render()), flush=True)
+    else:
+        save_section("threads", section)
+
+
+def choose(specs: list[LearnerSpec], names: list[str]) -> list[LearnerSpec]:
+    """Return the learners with these names; exits if there is no such learner."""
+    known = [spec.name for spec in specs]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"error: no learner {', '.join(unknown)}; there are {', '.join(known)}")
+    return [spec for spec in specs if spec.name in names]
 
 
 def own_learners() -> list[LearnerSpec]:

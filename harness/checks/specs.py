@@ -205,7 +205,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and math.isfinite(value)
 
 
-def _alike(first: Any, second: Any) -> bool:
+def _same_value(first: Any, second: Any) -> bool:
     if _is_number(first) and _is_number(second):
         return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
     return repr(first) == repr(second)  # check_returns_a_number_or_none reports wrong types
@@ -224,7 +224,7 @@ def check_is_pure(spec: MetricSpec) -> None:
         before = checksum(outcome.truth), checksum(outcome.ranks), checksum(outcome.train_class_counts)
         first, second = _value(spec, outcome), _value(spec, outcome)
         after = checksum(outcome.truth), checksum(outcome.ranks), checksum(outcome.train_class_counts)
-        require(_alike(first, second) and before == after, "two calls differ, or the outcome was changed")
+        require(_same_value(first, second) and before == after, "two calls differ, or the outcome was changed")
 
 
 def check_does_not_depend_on_the_order_of_rows(spec: MetricSpec) -> None:
@@ -233,14 +233,14 @@ def check_does_not_depend_on_the_order_of_rows(spec: MetricSpec) -> None:
         order = np.random.default_rng(1).permutation(len(outcome.ranks))
         shuffled = replace(outcome, truth=outcome.truth[order], ranks=outcome.ranks[order])
         first, second = _value(spec, outcome), _value(spec, shuffled)
-        require(_alike(first, second), f"shuffling the rows changed {first} to {second}")
+        require(_same_value(first, second), f"shuffling the rows changed {first} to {second}")
 
 
 def check_needs_no_more_ranks_than_declared(spec: MetricSpec) -> None:
     """The metric reads no ranks beyond its `depth`, since a trial may compute only this number."""
     for outcome in _outcomes():
         cut = replace(outcome, ranks=outcome.ranks[:, : max(spec.depth, 1)])
-        require(_alike(_value(spec, outcome), _value(spec, cut)), f"reads ranks beyond its depth {spec.depth}")
+        require(_same_value(_value(spec, outcome), _value(spec, cut)), f"reads ranks beyond its depth {spec.depth}")
 
 
 def check_prefers_perfect_ranks(spec: MetricSpec) -> None:

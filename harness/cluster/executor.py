@@ -238,7 +238,7 @@ class ClusterExecutor:
     def _on_end(self, reply: Reply, blob: bytes | None, attempt: Attempt) -> None:
         """Record the end of a job, with the description of the worker that ran it."""
         self.queue.finish(attempt)
-        attempt.worker.has_ended_one = True
+        attempt.worker.has_finished_a_job = True
         attempt.worker.artifacts |= {artifact.name for artifact in attempt.assignment.artifacts}
         end = replace(end_of(reply, blob), site=self.workers.site_of(attempt.worker))
         assert end.site is not None
@@ -368,7 +368,7 @@ class Dispatcher:
         """
         attempts = self._queue.attempts_on(worker)
         is_settled = all(worker.has_all(each.assignment) and not each.pending.lost_on for each in attempts)
-        return worker.has_ended_one and is_settled
+        return worker.has_finished_a_job and is_settled
 
     def _rebalance(self, workers: list[WorkerState]) -> None:
         """Move jobs that wait at busy workers to idle workers of the same kind."""

@@ -62,7 +62,7 @@ RESOURCE = "trial"
 """The Dask resource that sets the number of slots: `dask worker --nthreads 2 --resources "trial=2"`."""
 MESSAGE_LENGTH = 500
 """Longer messages to the host are cut."""
-GONE = "the host does not wait for it any more, or the worker is leaving"
+NOT_AWAITED = "the host does not wait for it any more, or the worker is leaving"
 WORKING = (Status.running, Status.paused, Status.closing_gracefully)
 """The states in which a Dask worker still finishes its tasks."""
 
@@ -90,7 +90,7 @@ def run_assignment(content: bytes) -> bytes:
     while slot is None and task.is_wanted():
         slot = slots.take(POLL_SECONDS)
     if slot is None:
-        return pack_reply("gone", message=GONE)
+        return pack_reply("gone", message=NOT_AWAITED)
     try:  # artifacts are read and environments built only in a free slot, where no trial is measured
         return _run_in(slot, read_assignment(content), task)
     except Exception as error:  # errors of the job stay in its process: this is one of the worker
@@ -129,7 +129,7 @@ def _run_in(slot: Slot, assignment: Assignment, task: _RunningTask) -> bytes:
     running = slot.start(_with_local_folders(assignment.job, folders), workplace, task.set_phase)
     end = _wait_for(running, slot, task, assignment)
     if end is None:
-        return pack_reply("gone", message=GONE)
+        return pack_reply("gone", message=NOT_AWAITED)
     own = environments.get(assignment.job.group)
     return pack_end(end, started=started, load=load, packages=dict(own.packages) if own else {})
 

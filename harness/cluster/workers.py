@@ -36,7 +36,7 @@ class WorkerState:
     description: WorkerDescription
     differing: Mapping[str, str] = field(default_factory=dict)
     """By name, the digests of code that differs from the host's, if differences are allowed."""
-    has_ended_one: bool = False
+    has_finished_a_job: bool = False
     """True if a job has ended on this worker."""
     artifacts: set[str] = field(default_factory=set)
     """The names of artifacts that jobs have read on this worker."""

@@ -68,7 +68,7 @@ class Preparation:
 
 
 @dataclass(frozen=True)
-class Begun:
+class StartedServer:
     """A started server: the socket to it, and its process if it is a child of this process."""
 
     control: socket.socket
@@ -83,10 +83,10 @@ class ForkServer:
     Parameters
     ----------
     begin : callable
-        Starts the process and returns `Begun`: `start_process` or `fork_from` with bound arguments.
+        Starts the process and returns `StartedServer`: `start_process` or `fork_from` with bound arguments.
     """
 
-    def __init__(self, begin: Callable[[], Begun]) -> None:
+    def __init__(self, begin: Callable[[], StartedServer]) -> None:
         self.on_slow: Callable[[], None] | None = None
         """Called when an imported module has to compile its kernels first."""
         self.pid: int | None = None
@@ -101,9 +101,9 @@ class ForkServer:
 
     def start(self) -> None:
         """Start the process; it imports modules in the background. After a restart it gets the same preparation."""
-        begun = self._begin()
-        self._control, self._process, self._ready = begun.control, begun.process, False
-        self.pid = None if begun.process is None else begun.process.pid
+        started = self._begin()
+        self._control, self._process, self._ready = started.control, started.process, False
+        self.pid = None if started.process is None else started.process.pid
         if self._preparation is not None:
             self._send_preparation(self._preparation)
 
@@ -248,7 +248,7 @@ def _wait_for_leave(control: socket.socket) -> None:
             pass
 
 
-def start_process(common: tuple[str, ...], threads: int, interpreter: str = sys.executable) -> Begun:
+def start_process(common: tuple[str, ...], threads: int, interpreter: str = sys.executable) -> StartedServer:
     """Start a server in a new interpreter.
 
     Parameters
@@ -270,15 +270,15 @@ def start_process(common: tuple[str, ...], threads: int, interpreter: str = sys.
             env=_environment(threads, interpreter),
             start_new_session=True,  # the host handles Ctrl-C
         )
-    return Begun(ours, process)
+    return StartedServer(ours, process)
 
 
-def fork_from(server: ForkServer) -> Begun:
+def fork_from(server: ForkServer) -> StartedServer:
     """Start a server by forking another one; it shares the modules that `server` has imported."""
     ours, theirs = socket.socketpair()
     with theirs:
         server.hand_over(theirs, wire.FOR_GROUP)
-    return Begun(ours)
+    return StartedServer(ours)
 
 
 def _environment(threads: int, interpreter: str) -> dict[str, str]:

@@ -35,10 +35,10 @@ _LOCK = ".lock"
 REPRESENTED_LAYOUT = 1
 """Incremented when the format of represented rows changes."""
 _CONTENT, _CHANCE = "[0-9a-f]{16}", "[a-z0-9_]{8}"
-_MADE = rf"\.(.+?)(?:-{_CONTENT})?-{_CHANCE}"
+_UNFINISHED = rf"\.(.+?)(?:-{_CONTENT})?-{_CHANCE}"
 """Matches the names of folders that are being built. Names of finished folders end with 16 digits of a SHA-256."""
-_PARSED_NAMES = re.compile(rf"{_MADE}|(.+)-{_CONTENT}(?:{_CHANCE})?")
-_RAW_NAMES = re.compile(rf"{_MADE}|(.+)-{_CONTENT}|(.+)\.current|\.(.+)\.(?:before|lock)|([^.].*)")
+_PARSED_NAMES = re.compile(rf"{_UNFINISHED}|(.+)-{_CONTENT}(?:{_CHANCE})?")
+_RAW_NAMES = re.compile(rf"{_UNFINISHED}|(.+)-{_CONTENT}|(.+)\.current|\.(.+)\.(?:before|lock)|([^.].*)")
 """The last alternative of both patterns matches names from releases before 0.2."""
 
 
@@ -126,8 +126,8 @@ def owner_of(path: Path) -> str | None:
     path : Path
         A file or folder directly below one of the folders of the data home.
     """
-    is_made = path.parent in (parsed_root(), represented_root())
-    names = _PARSED_NAMES if is_made else _RAW_NAMES
+    has_digest = path.parent in (parsed_root(), represented_root())
+    names = _PARSED_NAMES if has_digest else _RAW_NAMES
     match = names.fullmatch(path.name)
     if match is None:
         return None

@@ -139,12 +139,12 @@ def _loaded(job: LoadJob) -> Any:
         raise ModelError(f"{path.name} cannot be read: {first_line(error)}") from error
 
 
-def _answer(learner: Any, asked: dict[str, Any], X: Any) -> list[NDArray[Any]]:
-    if asked["call"] == "scores":
+def _answer(learner: Any, request: dict[str, Any], X: Any) -> list[NDArray[Any]]:
+    if request["call"] == "scores":
         scores = all_scores(learner, X)
         assert scores is not None  # the host has checked it
         return [np.ascontiguousarray(scores)]
-    ranks, listed = rank_with_scores(learner, X, asked["k"], asked["n_classes"])
+    ranks, listed = rank_with_scores(learner, X, request["k"], request["n_classes"])
     return [ranks] if listed is None else [ranks, listed]
 
 

@@ -213,8 +213,8 @@ def _raise_error_of(end: JobEnd, name: str) -> None:
 def _death(end: JobEnd) -> str:
     """Return why a process ended, with the last line that it printed."""
     printed = end.output.strip().splitlines()
-    said = f"; it printed: {in_a_line(printed[-1], MESSAGE_LENGTH)}" if printed else ""
-    return f"its process failed ({end.message}){said}"
+    last_words = f"; it printed: {in_a_line(printed[-1], MESSAGE_LENGTH)}" if printed else ""
+    return f"its process failed ({end.message}){last_words}"
 
 
 # -- a fitted learner ------------------------------------------------------------------------------------------------

@@ -125,8 +125,8 @@ def find_best(results: Results, metric: MetricSpec, dataset: str | None, split: 
     """
     lines = []
     for line in results.lines():
-        is_meant = dataset in (None, line.dataset) and split in (None, str(line.prepared.split))
-        if is_meant and line.summary(metric.name) is not None:
+        matches = dataset in (None, line.dataset) and split in (None, str(line.prepared.split))
+        if matches and line.summary(metric.name) is not None:
             lines.append(line)
     if not lines:
         raise HarnessError(f"no finished trial has a value for {metric.name!r}", culprit=_where(results))

@@ -478,8 +478,8 @@ def has_same_plan(record: Record, trial: Trial) -> bool:
     """Return whether a record was made with the curves and the tuning candidates that a trial requires."""
     planned = trial.tuning_plan.candidates if trial.tuning_plan else ()
     tried = [_as_json_has_it(candidate.params) for candidate in record.tuning]
-    is_tuned_alike = tried == [_as_json_has_it(params) for params in planned[: len(tried)]]
-    return is_tuned_alike and bool(record.curve) == trial.curves and bool(record.tuning) == bool(planned)
+    has_same_tuning = tried == [_as_json_has_it(params) for params in planned[: len(tried)]]
+    return has_same_tuning and bool(record.curve) == trial.curves and bool(record.tuning) == bool(planned)
 
 
 def report_done(planned: Plan, todo: Sequence[Trial], store: Store, progress: Progress) -> None:

@@ -1,7 +1,7 @@
 """Choice of the cost parameter by the data: `C="auto"` of the support vector machines.
 
 A path of costs is trained on a sample of the training rows, each cost from the solution of the one before, and judged
-on held-out rows. A learner implements `_train_path` and calls `choose_cost` before training.
+on held-out rows. A learner implements `_train_path` and calls `settle_cost` before training.
 """
 
 from __future__ import annotations

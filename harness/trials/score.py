@@ -73,7 +73,11 @@ class Scorer:
         found = [MetricValues() for _ in outcomes]
         for entry in self.metrics:
             call = call_of(entry.spec)
-            each = self._score_apart(call, outcomes) if self._is_foreign(entry) else _score_here(call, outcomes)
+            each = (
+                self._score_in_own_process(call, outcomes)
+                if self._is_foreign(entry)
+                else _score_in_this_process(call, outcomes)
+            )
             for scores, one in zip(found, each, strict=True):
                 scores.values.update(one.values)
                 scores.errors.update(one.errors)
@@ -82,7 +86,7 @@ class Scorer:
     def _is_foreign(self, entry: Entry[MetricSpec]) -> bool:
         return self.executor is not None and is_foreign(entry)
 
-    def _score_apart(self, call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
+    def _score_in_own_process(self, call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
         """Compute a metric in a separate process."""
         assert self.executor is not None
         limit = METRIC_SECONDS if self.timeout_seconds is None else self.timeout_seconds
@@ -102,7 +106,7 @@ class Scorer:
             return _without_value(call.name, f"its result cannot be read: {error}", len(outcomes))
 
 
-def _score_here(call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
+def _score_in_this_process(call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
     return [compute_scores([call], outcome) for outcome in outcomes]
 
 

@@ -47,6 +47,13 @@ def test_every_script_prints_its_usage_and_does_nothing_else():
     assert run("-c", CALL_HELP, *scripts()) == ""
 
 
+def test_the_readme_lists_every_script_and_none_twice():
+    text = (BENCHMARKS / "README.md").read_text()
+    rows = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert sorted(rows) == sorted(set(rows))
+    assert [path.name for path in scripts() if f"`{path.name}`" not in text] == []
+
+
 def test_shared_modules_can_be_imported():
     shared = [path.stem for path in sorted(BENCHMARKS.glob("*.py")) if path not in scripts()]
     run("-c", f"import {', '.join(shared)}")

@@ -21,6 +21,7 @@ class Server:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))  # else it counts as the next request
                 path = unquote(urlsplit(self.path).path)
                 requests.append(path)
                 status, content, headers = answer(path)

@@ -206,8 +206,8 @@ DEFINED = {
     "harness.trials.fit": "takes, taxonomy_argument, tune, warm_up",
     "harness.trials.outcome": "class_counts, Costs, make_outcome, PointResult, Ranking, TrialResult",
     "harness.trials.predict": (
-        "as_classes, check_ranks, divide_rows, first_scores, places_in, rank_positions, ranking_from_bytes, "
-        "ranking_to_bytes, top_k, worst_places"
+        "as_classes, check_ranks, divide_rows, first_scores, places_in, rank_positions, rank_with_scores, "
+        "ranking_from_bytes, ranking_to_bytes, top_k, worst_places"
     ),
     "harness.trials.run": "check_files_left, run_trial",
     "harness.trials.score": "result_from_plain, score_trial, Scorer",

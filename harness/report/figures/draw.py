@@ -228,7 +228,7 @@ def spread_out(wanted: Sequence[float], step: float, low: float, high: float) ->
 
 MOST_ACROSS, MOST_UP = 5, 8
 """Maximum number of ticks of a logarithmic x axis and y axis."""
-SAID_UNITS = ("seconds", "bytes", "count")
+SCALED_UNITS = ("seconds", "bytes", "count")
 """Units whose tick labels are scaled: 5 ms, 20 MB, 300k."""
 
 
@@ -243,9 +243,9 @@ def tick_logarithmic(axis: Axis, unit: str) -> None:
 
 
 def tick_linear(axis: Axis, unit: str, *, integers: bool) -> None:
-    """Set the ticks of a linear axis; with `whole`, at whole numbers only."""
+    """Set the ticks of a linear axis; at whole numbers only if `integers` is True."""
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10], integer=integers))
-    if unit in SAID_UNITS:
+    if unit in SCALED_UNITS:
         axis.set_major_formatter(FuncFormatter(lambda value, _: say_briefly(value, unit)))
 
 
@@ -283,8 +283,8 @@ def _ticks_within(ticks: Iterable[float], low: float, high: float) -> list[float
 
 
 def log_labels(ticks: Sequence[float], unit: str = "") -> list[str]:
-    """Return the labels of ticks: scaled numbers for a unit in `SAID_UNITS`, else plain numbers or powers of ten."""
-    if unit in SAID_UNITS:
+    """Return the labels of ticks: scaled numbers for a unit in `SCALED_UNITS`, else plain numbers or powers of ten."""
+    if unit in SCALED_UNITS:
         return [say_briefly(tick, unit) for tick in ticks]
     if all(1e-4 <= tick < 1e6 for tick in ticks):
         return [f"{tick:,.6g}" for tick in ticks]
@@ -398,7 +398,7 @@ def _set_ticks(axis: Axes, panel: Panel) -> None:
     if panel.x_scale == "log":
         tick_logarithmic(axis.xaxis, panel.x_unit)
     else:
-        tick_linear(axis.xaxis, panel.x_unit, integers=panel.whole_x)
+        tick_linear(axis.xaxis, panel.x_unit, integers=panel.integer_x)
     if panel.y_scale == "log":
         tick_logarithmic(axis.yaxis, panel.y_unit)
     elif not panel.names:

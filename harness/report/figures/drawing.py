@@ -106,7 +106,7 @@ class Panel:
     """The Pareto front."""
     names: tuple[str, ...] = ()
     """Names below bars."""
-    whole_x: bool = False
+    integer_x: bool = False
     """True if x has whole numbers only, as passes have."""
     x_unit: str = ""
     y_unit: str = ""

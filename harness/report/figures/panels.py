@@ -149,7 +149,7 @@ def curve_panels(lines: Sequence[Line], metric: MetricSpec, x: MetricSpec | None
             if one is not None:
                 series.append(one)
         if series:
-            panel = Panel(title, x_title, title_of(metric), tuple(series), whole_x=x is None)
+            panel = Panel(title, x_title, title_of(metric), tuple(series), integer_x=x is None)
             panels.append(replace(panel, x_unit="" if x is None else x.unit, y_unit=metric.unit))
     if not panels:
         raise nothing_to_draw(_missing_curve(lines, metric, x))
@@ -511,7 +511,7 @@ def level_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Panel]:
     panels = []
     for title, series in _drawn(lines, answers, _level_points):
         panels.append(
-            Panel(title, "level of the class tree", "share of rows right", series, whole_x=True, y_unit="share")
+            Panel(title, "level of the class tree", "share of rows right", series, integer_x=True, y_unit="share")
         )
     if not panels:
         raise nothing_to_draw("no record has ranks of data with a taxonomy and one class a row")

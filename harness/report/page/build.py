@@ -168,7 +168,7 @@ def confusions_of(line: Line, answers: AnswersByTrial) -> tuple[PageConfusion, .
     return tuple(found)
 
 
-def tell_unread(lines: Sequence[Line], answers: AnswersByTrial) -> str:
+def describe_unread(lines: Sequence[Line], answers: AnswersByTrial) -> str:
     """Return a sentence on trials without saved ranks or data; empty if there are none."""
     finished = unread = 0
     for line in lines:
@@ -186,7 +186,7 @@ def tell_unread(lines: Sequence[Line], answers: AnswersByTrial) -> str:
 
 def figures_of(lines: Sequence[Line], metrics: Sequence[MetricSpec], answers: AnswersByTrial) -> Iterable[PageFigure]:
     """Yield all figures for which the lines have data."""
-    for kind, x, judged in _wanted(lines, metrics):
+    for kind, x, judged in _figure_choices(lines, metrics):
         for metric in judged:
             try:
                 drawing = FIGURE_KINDS[kind].draw(FigureRequest(lines, metric, x, answers=answers))
@@ -197,7 +197,9 @@ def figures_of(lines: Sequence[Line], metrics: Sequence[MetricSpec], answers: An
                     yield _page_figure(kind, metric, panel)
 
 
-def _wanted(lines: Sequence[Line], metrics: Sequence[MetricSpec]) -> Iterable[tuple[str, str, Sequence[MetricSpec]]]:
+def _figure_choices(
+    lines: Sequence[Line], metrics: Sequence[MetricSpec]
+) -> Iterable[tuple[str, str, Sequence[MetricSpec]]]:
     """Yield each kind of figure with each choice of x and its metrics."""
     yield "curve", "", metrics
     for parameter in swept_parameters(lines):
@@ -220,7 +222,7 @@ def _page_figure(kind: str, metric: MetricSpec, panel: Panel) -> PageFigure:
         y_scale=panel.y_scale,
         x_unit=panel.x_unit,
         y_unit=panel.y_unit,
-        whole_x=panel.whole_x,
+        integer_x=panel.integer_x,
         series=tuple(map(_page_series, panel.series)),
     )
 
@@ -282,35 +284,35 @@ class PartRequest:
     mixed_machines: bool = False
 
 
-def make_part(asked: PartRequest) -> Part:
+def make_part(request: PartRequest) -> Part:
     """Return a part of the page; rows, marks and notes are those of `harness table` for the same lines."""
-    metrics = [*asked.shown, *asked.more]
-    compared = comparable(flat_first(asked.lines), metrics, asked.machines, mixed_machines=asked.mixed_machines)
+    metrics = [*request.shown, *request.more]
+    compared = comparable(flat_first(request.lines), metrics, request.machines, mixed_machines=request.mixed_machines)
     lines = compared.lines
     table = make_table(
-        flat_first(asked.lines),
+        flat_first(request.lines),
         metrics,
-        mixed_machines=asked.mixed_machines,
-        machines=asked.machines,
-        test=asked.test,
-        hits=asked.hits,
-        notes=asked.notes,
-        folder=asked.folder,
+        mixed_machines=request.mixed_machines,
+        machines=request.machines,
+        test=request.test,
+        hits=request.hits,
+        notes=request.notes,
+        folder=request.folder,
     )
-    shown = [metric for metric in asked.shown if metric in table.columns]
+    shown = [metric for metric in request.shown if metric in table.columns]
     by_group = _lines_by_group(lines)
     return Part(
-        title=asked.title,
+        title=request.title,
         headline=_headline_of(lines),
         metrics=tuple(map(_page_metric, table.columns)),
         shown=tuple(map(attrgetter("name"), shown)),
-        datasets=tuple(_datasets_of(table, by_group, shown, asked)),
-        lines=tuple(_page_lines(table, by_group, asked)),
-        figures=tuple(figures_of(lines, shown, asked.answers)),
+        datasets=tuple(_datasets_of(table, by_group, shown, request)),
+        lines=tuple(_page_lines(table, by_group, request)),
+        figures=tuple(figures_of(lines, shown, request.answers)),
         ranks=tuple(ranks_of_learners(lines, shown)),
         notes=_notes_of(table, lines),
-        published=tuple(map(_page_grid, asked.published)),
-        unread=tell_unread(lines, asked.answers),
+        published=tuple(map(_page_grid, request.published)),
+        unread=describe_unread(lines, request.answers),
     )
 
 
@@ -350,7 +352,7 @@ def _datasets_of(
     table: ComparisonTable,
     by_group: Mapping[GroupName, Sequence[Line]],
     shown: Sequence[MetricSpec],
-    asked: PartRequest,
+    request: PartRequest,
 ) -> Iterable[PageDataset]:
     """Yield a dataset for each group of the table, with the verdict and the picks by the first shown metric."""
     often = Counter(group.title for group in table.groups)
@@ -359,8 +361,8 @@ def _datasets_of(
         verdict: tuple[str, ...] = ()
         picks: tuple[Pick, ...] = ()
         if shown:
-            verdict = describe_verdict(competitors, shown[0], asked.test, asked.hits)
-            picks = pick_learners(competitors, shown, asked.more)
+            verdict = describe_verdict(competitors, shown[0], request.test, request.hits)
+            picks = pick_learners(competitors, shown, request.more)
         title = group.title
         if often[title] > 1:
             title = f"{title} ({group.detail})"
@@ -383,15 +385,15 @@ def _lines_by_group(lines: Iterable[Line]) -> dict[GroupName, list[Line]]:
 
 
 def _page_lines(
-    table: ComparisonTable, by_group: Mapping[GroupName, Sequence[Line]], asked: PartRequest
+    table: ComparisonTable, by_group: Mapping[GroupName, Sequence[Line]], request: PartRequest
 ) -> Iterable[PageLine]:
     """Yield a line for each row of the table, dataset by dataset."""
     for place, group in enumerate(table.groups):
         for line, row in zip(by_group[group.title, group.detail], group.rows, strict=True):
-            yield _page_line(line, row, place, table.columns, asked)
+            yield _page_line(line, row, place, table.columns, request)
 
 
-def _page_line(line: Line, row: Row, place: int, columns: Sequence[MetricSpec], asked: PartRequest) -> PageLine:
+def _page_line(line: Line, row: Row, place: int, columns: Sequence[MetricSpec], request: PartRequest) -> PageLine:
     means: list[float | None] = []
     spreads: list[float | None] = []
     best: list[int] = []
@@ -416,11 +418,11 @@ def _page_line(line: Line, row: Row, place: int, columns: Sequence[MetricSpec], 
         means=tuple(means),
         spreads=tuple(spreads),
         best=tuple(best),
-        facts=facts_of(line, asked.machines),
+        facts=facts_of(line, request.machines),
         notices=notices_on(line),
         failures=failures_of(line),
         tuning=tunings_of(line),
-        confusions=confusions_of(line, asked.answers),
+        confusions=confusions_of(line, request.answers),
     )
 
 

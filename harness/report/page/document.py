@@ -171,7 +171,7 @@ class PageFigure:
     y_scale: str
     x_unit: str
     y_unit: str
-    whole_x: bool
+    integer_x: bool
     """True if x has whole numbers only."""
     series: tuple[PageSeries, ...]
 

@@ -69,6 +69,17 @@ def test_no_test_row_is_predicted_twice_on_a_clock(tmp_path, recording, single):
     assert {method for method, _ in timed} == {"predict", "rank"}
 
 
+def test_a_few_training_rows_are_predicted_before_single_test_rows_are_timed(tmp_path, recording):
+    planned = trial(recording, keep_in(tmp_path / "data", texts(rows=400)), representation="raw")
+    run_here(planned, metrics=[], time_single_rows=True)
+    calls = [call for call in sys.modules["recording_learner"].CALLS if call[0] != "pass"]
+    test_rows = set(calls[-1][1])
+    single = [rows[0] in test_rows for method, rows in calls if method == "predict" and len(rows) == 1]
+    assert single[:3] == [False] * 3
+    assert all(single[3:])
+    assert len(single) > 3
+
+
 def test_curves_are_drawn_after_all_clocks_and_time_no_row(tmp_path, recording):
     planned = trial(recording, keep_in(tmp_path / "data", texts(rows=400)), representation="raw")
     plain, _ = run_here(planned)

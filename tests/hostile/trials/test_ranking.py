@@ -11,7 +11,16 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from harness.errors import ContractError
-from internals import as_classes, check_ranks, patch_internal, places_in, rank_positions, top_k, worst_places
+from internals import (
+    as_classes,
+    check_ranks,
+    patch_internal,
+    places_in,
+    rank_positions,
+    rank_with_scores,
+    top_k,
+    worst_places,
+)
 from messages import naming
 
 levels = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0, np.inf])
@@ -176,6 +185,38 @@ def test_a_learner_that_only_predicts_ranks_one_class():
     assert ranks.tolist() == [[2, -1, -1], [0, -1, -1]]
 
 
+class Ranks:
+    """Ranks the classes in the order of their positions."""
+
+    classes_ = np.arange(3)
+
+    def rank(self, X, k):
+        return np.tile(np.arange(k, dtype=np.int32), (len(X), 1))
+
+
+def with_scores(learner, scores):
+    learner.scores = lambda X, ranks: np.array(scores)
+    return learner
+
+
+def test_scores_come_with_the_ranks_of_a_learner_that_has_both():
+    ranks, scores = rank_with_scores(with_scores(Ranks(), [[2.0, 2.0]]), numbered(1), 2, 3)
+    assert ranks.tolist() == [[0, 1]]
+    assert scores.tolist() == [[2.0, 2.0]]
+
+
+def test_a_learner_that_only_ranks_has_no_scores():
+    ranks, scores = rank_with_scores(Ranks(), numbered(1), 2, 3)
+    assert ranks.tolist() == [[0, 1]]
+    assert scores is None
+
+
+def test_scores_of_a_ranking_are_not_used_for_predictions():
+    learner = with_scores(Predicts(np.array([2])), [[1.0]])
+    learner.classes_ = np.arange(3)
+    assert rank_with_scores(learner, numbered(1), 1, 3)[1] is None
+
+
 # -- broken promises -------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +239,29 @@ def test_a_learner_that_only_predicts_ranks_one_class():
 def test_invalid_ranks_are_rejected(answer, reason):
     with pytest.raises(ContractError, match=reason):
         check_ranks(np.array(answer) if isinstance(answer, list) else answer, 2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ([[1.0, 2.0]], "scores rise along a ranking"),
+        ([[1.0, np.nan]], "NaN or infinity"),
+        ([[1.0]], r"shape \(1, 1\), expected floats \(1, 2\)"),
+        ([[2, 1]], "int64 of shape"),
+    ],
+)
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_invalid_scores_of_a_ranking_are_rejected(order, scores, reason):
+    learner = with_scores(Ranks(), scores)
+    learner.rank = lambda X, k: np.array([order])
+    with pytest.raises(ContractError, match=reason):
+        rank_with_scores(learner, numbered(1), 2, 3)
+
+
+def test_the_score_of_a_pad_may_be_higher_than_that_of_a_class():
+    learner = with_scores(Ranks(), [[-1.0, 0.0]])
+    learner.rank = lambda X, k: np.array([[2, -1]])
+    assert rank_with_scores(learner, numbered(1), 2, 3)[1].tolist() == [[-1.0, 0.0]]
 
 
 @st.composite

@@ -63,7 +63,7 @@ def test_taxonomy_levels_are_counted_from_below_the_root(make_record):
     (series,) = panel.series
     assert series.x == (1.0, 2.0)
     assert series.y == pytest.approx((0.9, 0.6))
-    assert panel.whole_x
+    assert panel.integer_x
 
 
 @pytest.mark.parametrize("panels", [coverage_panels, frequency_panels, level_panels])

@@ -179,8 +179,10 @@ def test_json_has_all_fields_of_a_change(lines):
 
 def test_different_machines_are_described(make_record):
     before, after = [make_record("pa", 0, r1=0.5)], [make_record("pa", 0, r1=0.5, machine="m2")]
-    (row,) = settings_of(before, after, m1=Machine("m1", "Fast", 8)).rows
-    assert row == ("machine", "Fast, 8 cores (m1)", "unknown processor, ? cores (m2)")
+    grid = settings_of(before, after, m1=Machine("m1", "Fast", 8))
+    first, second = "Fast, 8 cores (m1)", "unknown processor, ? cores (m2)"
+    assert grid.rows == (("machine", first, second),)
+    assert grid.values == ({"setting": "machine", "first": first, "second": second},)
 
 
 def test_identical_changes_in_every_trial_are_not_tested(lines):

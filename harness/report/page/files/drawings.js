@@ -149,7 +149,7 @@ function drawSeries() {
       layer.encoding.color.legend = null;
     });
   setAxis(spec, "x", figure.x_title, figure.x_unit || "share", figure.x_scale);
-  if (figure.whole_x) spec.layer.forEach((layer) => (layer.encoding.x.axis.values = wholeTicks(points)));
+  if (figure.integer_x) spec.layer.forEach((layer) => (layer.encoding.x.axis.values = wholeTicks(points)));
   setAxis(spec, "y", figure.y_title, figure.y_unit, figure.y_scale);
   return { spec, count: points.length, caption: `${figure.title}; bands: ± standard deviation over trials` };
 }

@@ -15,12 +15,11 @@ import numpy as np
 from numba import float64, int64
 
 from harness.sdk.kernels.compile import LEAN, helper, kernel, writes
-from harness.sdk.kernels.instances import Array
-from harness.sdk.kernels.moves import Moves, forget, plan_move
+from harness.sdk.kernels.instances import Array, Instances
+from harness.sdk.kernels.moves import Moves, plan_move
 from harness.sdk.kernels.score import BLOCK_CLASSES, highest
-from harness_svm.structured.kernels.dense_weights import begin_visit, move_densely, score_densely
+from harness_svm.structured.kernels.dense_weights import move_densely
 from harness_svm.structured.kernels.subproblem import (
-    IDLE,
     MOST_STEPS,
     NOBODY,
     SWEEP,
@@ -29,12 +28,11 @@ from harness_svm.structured.kernels.subproblem import (
     Goal,
     Sweep,
     SweepState,
-    fetch_duals,
     join,
     left_over,
-    put_duals_back,
     steepest,
 )
+from harness_svm.structured.kernels.sweeps import sweep_with_matrix
 
 
 @helper()
@@ -140,39 +138,47 @@ def give_all(C: float, block: Block, size: Any) -> Any:
     return size
 
 
-@helper()
-def decide(y: Any, square: float, goal: Goal, slack: float, block: Block, size: Any, moves: Moves) -> Any:
-    """Give an instance its best duals, from the scores, unless it is already near them.
+def improve_with(reluctance: float) -> Any:
+    """Return the function that gives a row its best duals.
 
-    Returns its former distance from them, the number of members, and the number of classes that move.
+    New classes other than the best one must be above the level by `reluctance`, a share of the tolerance.
     """
-    scores, gradient = block.scores, block.gradient
-    for c in range(np.uint32(scores.size)):
-        gradient[c] = 1.0 - scores[y] + scores[c]
-    gradient[y] = -np.inf
-    up, _, violation = steepest(block, size, left_over(goal.C, block, size))
-    n = 0
-    if violation > IDLE * goal.tolerance:
-        if square > 0:
-            size, n = settle_duals(y, up, square, goal.C, slack, block, size, moves)
-        else:
-            size = give_all(goal.C, block, size)
-    return violation, size, n
+
+    @helper()
+    def improve(
+        tree: Any, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any, moves: Moves
+    ) -> Any:
+        """Give a row its best duals, from the scores, unless it is within `near` of them. The flat tree is not read.
+
+        Returns its former distance from them, the number of members, and the number of classes that move.
+        """
+        scores, gradient = block.scores, block.gradient
+        for c in range(np.uint32(scores.size)):
+            gradient[c] = 1.0 - scores[y] + scores[c]
+        gradient[y] = -np.inf
+        up, _, violation = steepest(block, size, left_over(goal.C, block, size))
+        n = 0
+        if violation > near:
+            if square > 0:
+                slack = reluctance * goal.tolerance
+                size, n = settle_duals(y, up, square, goal.C, slack, block, size, moves)
+            else:
+                size = give_all(goal.C, block, size)
+        return violation, size, n
+
+    return improve
+
+
+@helper()
+def move_classes(W: Array, instances: Instances, i: Any, tree: Any, shift: Array, moves: Moves, n: int) -> None:
+    """W[f, c] += x_f change_c for the n classes that move; there are no shifts."""
+    move_densely(W, instances, i, moves, n)
+
+
+sweep_rows = sweep_with_matrix(improve_with(0.0), move_classes)
 
 
 @kernel(int64(SWEEP, writes(float64, 2), SWEEP_STATE), **LEAN)
 def sweep_flat(sweep: Sweep, W: Array, state: SweepState) -> int:
     """Sweep like `sweep_matrix`, but for a flat tree, which is not read."""
-    instances, squares, labels, order, _, goal = sweep
-    duals, block, moves, violations = state
-    for done in range(order.size):
-        i = order[done]
-        if not begin_visit(sweep, duals, done):
-            return done
-        score_densely(W, instances, i, block.scores)
-        size = fetch_duals(duals, np.uint32(i), block)
-        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, 0.0, block, size, moves)
-        move_densely(W, instances, i, moves, n)
-        put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
-        forget(moves, n)
-    return order.size
+    return sweep_rows(sweep, W, state)  # type: ignore[no-any-return]  # an int64

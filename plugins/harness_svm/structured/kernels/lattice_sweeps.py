@@ -9,26 +9,22 @@ from numba import boolean, float64, int32, int64
 from numpy.typing import NDArray
 
 from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Array, Instances, frozen
-from harness.sdk.kernels.moves import MOVES, Moves, forget
-from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
-from harness.sdk.kernels.score import fill_top_k, score, squared_norm
-from harness_svm.structured.kernels.dense_weights import adder_of_duals, begin_visit, move_range, score_densely
+from harness.sdk.kernels.instances import Array, Instances
+from harness.sdk.kernels.moves import MOVES, Moves
+from harness.sdk.kernels.rows import FROZEN_ROWS, Rows
+from harness_svm.structured.kernels.dense_weights import adder_of_duals, move_range
 from harness_svm.structured.kernels.lattice import LATTICE, Lattice, alike_in_lattice, score_nodes, shared_sum
 from harness_svm.structured.kernels.pair_steps import Relations, pair_steps
 from harness_svm.structured.kernels.subproblem import (
     BLOCK,
     DUALS,
-    IDLE,
     LATTICE_SWEEP,
     SWEEP_STATE,
     Block,
     Sweep,
     SweepState,
-    empty_block,
-    fetch_duals,
-    put_duals_back,
 )
+from harness_svm.structured.kernels.sweeps import rank_with, ranks_by_scores, sweep_with_matrix
 
 
 @helper()
@@ -87,30 +83,33 @@ IN_LATTICE = Relations(
     set_lattice_gradients, line_up_in_lattice, compare_in_lattice, alike_in_lattice, spread_in_lattice
 )
 improve = pair_steps(IN_LATTICE).improve
+
+
+@helper()
+def move_all_classes(
+    W: Array, instances: Instances, i: Any, lattice: Lattice, shift: Array, moves: Moves, n: int
+) -> None:
+    """W[f, c] += x_f shift_c for all classes if any moves; then all shifts are reset."""
+    if n > 0:
+        move_range(W, instances, i, shift, np.uint64(0), np.uint64(shift.size))
+        shift[:] = 0.0
+
+
+@helper()
+def score_by_lattice(lattice: Lattice, block: Block) -> None:
+    """Replace the products <u_y, x> in `block.scores` by the scores F(x, y)."""
+    score_nodes(lattice, block.scores, block.sums, block.scores)
+
+
+sweep_rows = sweep_with_matrix(improve, move_all_classes)
 add_duals = adder_of_duals(IN_LATTICE)
+fill_ranks = ranks_by_scores(score_by_lattice)
 
 
 @kernel(int64(LATTICE_SWEEP, writes(float64, 2), SWEEP_STATE), **LEAN)
 def sweep_lattice(sweep: Sweep, W: Array, state: SweepState) -> int:
     """Sweep like `sweep_matrix`."""
-    instances, squares, labels, order, lattice, goal = sweep
-    duals, block, moves, violations = state
-    for done in range(order.size):
-        i = order[done]
-        if not begin_visit(sweep, duals, done):
-            return done
-        y = np.uint32(labels[i])
-        score_densely(W, instances, i, block.scores)
-        set_lattice_gradients(lattice, y, squares[i], goal.slack, block)
-        size = fetch_duals(duals, np.uint32(i), block)
-        near = IDLE * goal.tolerance
-        violations[i], size, n = improve(lattice, y, squares[i], goal, near, block, size, moves)
-        if n > 0:
-            move_range(W, instances, i, block.shift, np.uint64(0), np.uint64(block.shift.size))
-            block.shift[:] = 0.0
-        put_duals_back(duals, np.uint32(i), block, size, violations[i] > near)
-        forget(moves, n)
-    return order.size
+    return sweep_rows(sweep, W, state)  # type: ignore[no-any-return]  # an int64
 
 
 @kernel(int64(INSTANCES, reads(int32), LATTICE, boolean, DUALS, BLOCK, MOVES, writes(float64, 2)), **LEAN)
@@ -129,14 +128,6 @@ def sum_up_lattice(
     return 0
 
 
-def rank_by_lattice(rows: Rows, lattice: Lattice, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
-    """Return the k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
-    ranked = np.empty((instances.n_instances, k), np.int32)
-    lattice = Lattice(*(frozen(array) for array in lattice))  # unpickled arrays are writable
-    fill_lattice_ranks(freeze(rows), lattice, instances, base, np.zeros_like(base), empty_block(lattice), ranked)
-    return ranked
-
-
 @kernel(
     int64(FROZEN_ROWS, LATTICE, INSTANCES, reads(float64), reads(float64), BLOCK, writes(int32, 2)), **LEAN
 )  # fmt: skip
@@ -147,15 +138,9 @@ def fill_lattice_ranks(
 
     An instance without features gets only padding. Returns the number of others.
     """
-    scores, n = block.scores, 0
-    for i in range(ranked.shape[0]):
-        if squared_norm(instances, i) == 0:
-            ranked[i] = -1
-            continue
-        score(rows, instances, i, zeros, scores)
-        score_nodes(lattice, scores, block.sums, scores)
-        for c in range(np.uint32(scores.size)):
-            scores[c] += base[c]
-        fill_top_k(scores, ranked[i])
-        n += 1
-    return n
+    return fill_ranks(rows, lattice, instances, base, zeros, block, ranked)  # type: ignore[no-any-return]  # an int64
+
+
+def rank_by_lattice(rows: Rows, lattice: Lattice, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+    """Return the k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
+    return rank_with(fill_lattice_ranks, rows, lattice, instances, base, k)

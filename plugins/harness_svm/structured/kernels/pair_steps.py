@@ -188,7 +188,7 @@ class PairSteps(NamedTuple):
 def pair_steps(related: Relations) -> PairSteps:
     """Return the steps that use these relations."""
     settle, (move, carry) = _settle_by(related), _carry_by(related)
-    return PairSteps(settle, move, carry, _improve_by(settle, carry))
+    return PairSteps(settle, move, carry, _improve_by(related.set_gradients, settle, carry))
 
 
 def _settle_by(related: Relations) -> Any:
@@ -273,7 +273,7 @@ def _carry_by(related: Relations) -> tuple[Any, Any]:
     return move, carry
 
 
-def _improve_by(settle: Any, carry: Any) -> Any:
+def _improve_by(set_gradients: Any, settle: Any, carry: Any) -> Any:
     @helper()
     def improve(
         tree: Any,
@@ -287,8 +287,10 @@ def _improve_by(settle: Any, carry: Any) -> Any:
     ) -> Any:
         """Shift duals until the gradients of all classes agree, up to `near`, or there are too many new members.
 
-        Returns their former difference, the number of members, and the number of classes that move.
+        The gradients are computed from the scores. Returns their former difference, the number of members, and the
+        number of classes that move.
         """
+        set_gradients(tree, y, square, goal.slack, block)
         up, _, violation = steepest(block, size, left_over(goal.C, block, size))
         n, most = 0, size + np.uint32(MOST_STEPS)
         if violation <= near:

@@ -13,10 +13,9 @@ from numba import boolean, float64, int32, int64
 from numpy.typing import NDArray
 
 from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Array, Instances, frozen
-from harness.sdk.kernels.moves import MOVES, Moves, forget
-from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
-from harness.sdk.kernels.score import fill_top_k, score, squared_norm
+from harness.sdk.kernels.instances import Array, Instances
+from harness.sdk.kernels.moves import MOVES, Moves
+from harness.sdk.kernels.rows import FROZEN_ROWS, Rows
 from harness_svm.structured.kernels.class_tree import (
     CLASS_TREE,
     ORDERED_TREE,
@@ -25,24 +24,10 @@ from harness_svm.structured.kernels.class_tree import (
     come_down,
     sum_subtrees,
 )
-from harness_svm.structured.kernels.dense_weights import adder_of_duals, begin_visit, move_range, score_densely
+from harness_svm.structured.kernels.dense_weights import adder_of_duals, move_range
 from harness_svm.structured.kernels.pair_steps import IN_TREE, forget_shift, improve
-from harness_svm.structured.kernels.subproblem import (
-    BLOCK,
-    DUALS,
-    IDLE,
-    SWEEP,
-    SWEEP_STATE,
-    Block,
-    Sweep,
-    SweepState,
-    empty_block,
-    fetch_duals,
-    put_duals_back,
-    set_gradients,
-)
-
-add_duals = adder_of_duals(IN_TREE)
+from harness_svm.structured.kernels.subproblem import BLOCK, DUALS, SWEEP, SWEEP_STATE, Block, Sweep, SweepState
+from harness_svm.structured.kernels.sweeps import rank_with, ranks_by_scores, sweep_with_matrix
 
 
 @helper()
@@ -61,27 +46,27 @@ def move_branches(
     forget_shift(tree, shift, moves, n)
 
 
+@helper()
+def score_by_tree(tree: ClassTree | OrderedTree, block: Block) -> None:
+    """Replace the products <u_y, x> in `block.scores` by the scores F(x, y)."""
+    sum_subtrees(tree, block.scores, block.sums)
+    come_down(tree, block.sums, block.totals)
+    for c in range(np.uint32(block.scores.size)):
+        block.scores[c] = tree.scale[c] * block.totals[tree.leaf[c]]
+
+
+sweep_rows = sweep_with_matrix(improve, move_branches)
+add_duals = adder_of_duals(IN_TREE)
+fill_ranks = ranks_by_scores(score_by_tree)
+
+
 @kernel(int64(SWEEP, writes(float64, 2), SWEEP_STATE), **LEAN)
 def sweep_matrix(sweep: Sweep, W: Array, state: SweepState) -> int:
     """Visit the instances in this order, with the weights in a matrix, and store each one's distance from its optimum.
 
     Returns the number of instances done: all of them, or those before the first one without room for its duals.
     """
-    instances, squares, labels, order, tree, goal = sweep
-    duals, block, moves, violations = state
-    for done in range(order.size):
-        i = order[done]
-        if not begin_visit(sweep, duals, done):
-            return done
-        y = np.uint32(labels[i])
-        score_densely(W, instances, i, block.scores)
-        set_gradients(tree, y, squares[i], goal.slack, block)
-        size = fetch_duals(duals, np.uint32(i), block)
-        violations[i], size, n = improve(tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
-        move_branches(W, instances, i, tree, block.shift, moves, n)
-        put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
-        forget(moves, n)
-    return order.size
+    return sweep_rows(sweep, W, state)  # type: ignore[no-any-return]  # an int64
 
 
 @kernel(int64(INSTANCES, reads(int32), ORDERED_TREE, boolean, DUALS, BLOCK, MOVES, writes(float64, 2)), **LEAN)
@@ -100,14 +85,6 @@ def sum_up(
     return 0
 
 
-def rank_by_tree(rows: Rows, tree: ClassTree, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
-    """Return the k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
-    ranked = np.empty((instances.n_instances, k), np.int32)
-    tree = ClassTree(*(frozen(array) for array in tree))  # unpickled arrays are writable
-    fill_tree_ranks(freeze(rows), tree, instances, base, np.zeros_like(base), empty_block(tree), ranked)
-    return ranked
-
-
 @kernel(
     int64(FROZEN_ROWS, CLASS_TREE, INSTANCES, reads(float64), reads(float64), BLOCK, writes(int32, 2)), **LEAN
 )  # fmt: skip
@@ -118,17 +95,9 @@ def fill_tree_ranks(
 
     An instance without features gets only padding. Returns the number of others.
     """
-    scores, n = block.scores, 0
-    for i in range(ranked.shape[0]):
-        if squared_norm(instances, i) == 0:
-            for place in range(ranked.shape[1]):
-                ranked[i, place] = -1
-            continue
-        score(rows, instances, i, zeros, scores)
-        sum_subtrees(tree, scores, block.sums)
-        come_down(tree, block.sums, block.totals)
-        for c in range(np.uint32(scores.size)):
-            scores[c] = tree.scale[c] * block.totals[tree.leaf[c]] + base[c]
-        fill_top_k(scores, ranked[i])
-        n += 1
-    return n
+    return fill_ranks(rows, tree, instances, base, zeros, block, ranked)  # type: ignore[no-any-return]  # an int64
+
+
+def rank_by_tree(rows: Rows, tree: ClassTree, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+    """Return the k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
+    return rank_with(fill_tree_ranks, rows, tree, instances, base, k)
