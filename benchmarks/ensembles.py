@@ -71,7 +71,7 @@ OURS: Variants = {
     ),
     "blend": (Blend, {}),
 }
-"""Built-in learners beside peers. Only `--ours` chooses among them, so that no choice depends on test rows."""
+"""Built-in learners beside peers. Their parameters were chosen on development rows."""
 NEED_TAXONOMY = ("topdown-svm", "hsvm")
 ONE_LABEL = ("crammer-singer", "hsvm")
 COLUMNS = [

@@ -59,7 +59,7 @@ class Blend(Wrapper):
 
     When to use
     -----------
-    Accuracy first: flat and tree learners make different mistakes. Training takes 1.3 to 1.5 times as long as all its
+    Accuracy first: flat and tree learners make different mistakes. Training takes 1.2 to 1.7 times as long as all its
     learners together.
 
     References
