@@ -1,10 +1,15 @@
-"""One label tree, three of them, their blend with `pa`, and `C="auto"`, in one run.
+"""One label tree, three of them, their blend with `pa`, and `C="auto"`, in one run; or built-in learners beside peers.
 
-    python benchmarks/ensembles.py SOURCE... [--times 3] [--learners label-tree,blend] [--development]
+    python benchmarks/ensembles.py SOURCE... [--times 3] [--learners label-tree,svm] [--development]
+    python benchmarks/ensembles.py SOURCE... --peers omikuji-bonsai,omikuji-parabel [--representations words,chars]
 
 sources.py describes SOURCE. Prints R1, R5, and CPU time of training and of one label as ratios to the first row of
 each table: that of one tree, or of the learner at its default cost. With --development, test rows are set aside and a
 fifth of the other rows judges instead, as in defaults.py.
+
+With --peers, the table has built-in learners and external ones in each representation. Differences of R1 and R5 are to
+the highest value of an external learner, and ratios of time to the external learner with the highest R1. All learners
+rank five classes of each row. The external learners run in the environments that `harness env build` makes.
 """
 
 from __future__ import annotations
@@ -16,6 +21,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from label_trees import Measured as Ranking
+from label_trees import fit as fit_ours
+from label_trees import judge, measure_peer, rank_classes
+from label_trees import measure as measure_ranking
 from report import Column, Section, Table, Value
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
@@ -49,6 +58,20 @@ TABLES: dict[str, Variants] = {
     "hsvm": {"hsvm": (HSVM, {}), "hsvm(C=auto)": (HSVM, AUTO)},
 }
 """Each with its default cost, and with the cost chosen by the data."""
+OURS: Variants = {
+    "shortlist": (Shortlist, {}),
+    "label-tree": (LabelTree, {}),
+    "label-tree(fanout=2)": (LabelTree, {"fanout": 2}),
+    "label-tree(fanout=64, C=1)": (LabelTree, {"fanout": 64, "C": 1.0}),
+    "pa": (PA, {}),
+    "crammer-singer": (CrammerSinger, {}),
+    "blend(label-tree(trees=1, fanout=2), pa(passes=5))": (
+        Blend,
+        {"learners": (LabelTree(trees=1, fanout=2), PA(passes=5))},
+    ),
+    "blend": (Blend, {}),
+}
+"""Built-in learners beside peers. Their parameters were chosen on development rows."""
 NEED_TAXONOMY = ("topdown-svm", "hsvm")
 ONE_LABEL = ("crammer-singer", "hsvm")
 COLUMNS = [
@@ -60,6 +83,18 @@ COLUMNS = [
     Column("train, ratio", digits=2),
     Column("one label, ratio", digits=2),
     Column("C"),
+]
+PEER_COLUMNS = [
+    Column("learner"),
+    Column("representation"),
+    Column("train", "s", 2),
+    Column("rank a row", "µs", 1),
+    Column("R1", digits=4),
+    Column("R5", digits=4),
+    Column("R1 - best peer", "points", 2),
+    Column("R5 - best peer", "points", 2),
+    Column("train / best peer", digits=2),
+    Column("rank / best peer", digits=3),
 ]
 
 
@@ -79,16 +114,61 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3, help="runs with other seeds; R1 is their mean, times the least")
     parser.add_argument("--learners", default=",".join(TABLES), help="default: %(default)s")
     parser.add_argument("--development", action="store_true", help="judge on a fifth of the training rows")
+    parser.add_argument("--peers", help="compare with these external learners instead")
+    parser.add_argument("--ours", default=";".join(OURS), help="built-in learners beside peers, default: %(default)s")
+    parser.add_argument("--representations", help="separated by ;, default: tfidf")
+    parser.add_argument("--split", help="as in harness run, default: the first given one or holdout:0.2")
     options = parser.parse_args()
     take_one_thread()
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
     for source in options.sources:
-        parts = read_source(source)
-        if options.development:
-            parts = set_aside(parts)
-        for table in options.learners.split(","):
-            if suits(table, parts):
-                print("\n".join(compare(f"`{name_of(source)}`: {table}", TABLES[table], parts, options.times).render()))
+        views = read_views(source, options)
+        if options.peers:
+            print("\n".join(compare_peers(source, views, options).render()), flush=True)
+            continue
+        for view, parts in views.items():
+            for table in options.learners.split(","):
+                if suits(table, parts):
+                    title = f"`{name_of(source)}`{view and f', {view}'}: {table}"
+                    print("\n".join(compare(title, TABLES[table], parts, options.times).render()))
+
+
+def read_views(source: str, options: argparse.Namespace) -> dict[str, Parts]:
+    """Return the rows of a source in each representation."""
+    wanted = options.representations.split(";") if options.representations else [""]
+    views = {view: read_source(source, view or None, options.split) for view in wanted}
+    return {view: set_aside(parts) for view, parts in views.items()} if options.development else views
+
+
+def compare_peers(source: str, views: Mapping[str, Parts], options: argparse.Namespace) -> Section:
+    """Measure built-in and external learners in each representation."""
+    ours, theirs = {}, {}
+    for view, parts in views.items():
+        for name in options.ours.split(";"):
+            if not (name in ONE_LABEL and issparse(parts.y)):
+                ours[name, view] = measure_ours(name, parts, options.times)
+        for peer in options.peers.split(","):
+            theirs[peer, view] = judge(parts, *measure_peer(parts, options.times, peer, {}))
+    first = max(theirs.values(), key=lambda found: found.r1)
+    r5 = max(found.r5 for found in theirs.values())
+    rows: list[list[Value]] = []
+    for (name, view), found in (ours | theirs).items():
+        points = [100 * (found.r1 - first.r1), 100 * (found.r5 - r5)]
+        ratios = [found.train_seconds / first.train_seconds, found.rank_microseconds / first.rank_microseconds]
+        rows.append([name, view or "tfidf", *found, *points, *ratios])
+    parts = next(iter(views.values()))
+    classes = parts.y.shape[1] if issparse(parts.y) else np.unique(parts.y).size
+    note = f"{parts.X.shape[0]:,} training rows, {parts.X_test.shape[0]:,} test rows, {classes:,} classes."
+    return Section(f"`{name_of(source)}`", [Table(PEER_COLUMNS, rows)], note)
+
+
+def measure_ours(name: str, parts: Parts, times: int) -> Ranking:
+    """Train a built-in learner, after a training on a few rows that compiles."""
+    kind, params = OURS[name]
+    kind(**params).fit(parts.X[:MOST_COMPILED_ROWS], parts.y[:MOST_COMPILED_ROWS]).rank(parts.X[:2], DEPTH)
+    return measure_ranking(
+        parts, times, partial(fit_ours, kind, dict(params), parts), partial(rank_classes, X=parts.X_test)
+    )
 
 
 def set_aside(parts: Parts) -> Parts:

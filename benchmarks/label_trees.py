@@ -13,7 +13,7 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,6 +57,7 @@ import json, sys, time
 import numpy as np
 from scipy.sparse import csr_array, load_npz
 from harness.host.introspection import import_target
+from harness.sdk.wrappers import positions_by
 
 folder, target, params, times, depth = sys.argv[1:]
 X, Y, X_test = (csr_array(load_npz(f"{folder}/{name}.npz")) for name in ("X", "Y", "X_test"))
@@ -68,9 +69,10 @@ for _ in range(int(times)):
     begun = time.process_time()
     learner.fit(X, y, staged=staged)
     trained = time.process_time()
-    ranked = learner.rank(X_test, int(depth))
+    ranked = positions_by(learner, X_test, int(depth))
     rankings.append(time.process_time() - trained)
     trainings.append(trained - begun)
+ranked = np.where(ranked >= 0, np.asarray(learner.classes_)[np.maximum(ranked, 0)], -1)
 np.savez(f"{folder}/found.npz", ranked=ranked, train=min(trainings), rank=min(rankings))
 """
 
@@ -101,10 +103,8 @@ def compare(title: str, parts: Parts, times: int, peers: list[str]) -> Section:
     ours = {}
     for own, (kind, params) in OURS.items():
         kind(**params).fit(parts.X[:200], parts.y[:200]).rank(parts.X[:2], DEPTH)  # compiles
-        ours[own] = measure(
-            parts, times, partial(fit, kind, params, parts), partial(kind.rank, X=parts.X_test, k=DEPTH)
-        )
-    theirs = {peer: judge(parts, *measure_peer(parts, times, peer)) for peer in peers}
+        ours[own] = measure(parts, times, partial(fit, kind, params, parts), partial(rank_classes, X=parts.X_test))
+    theirs = {peer: judge(parts, *measure_peer(parts, times, *PEERS[peer])) for peer in peers}
     train = min(found.train_seconds for found in theirs.values())
     rank = min(found.rank_microseconds for found in theirs.values())
     rows: list[list[Value]] = []
@@ -117,6 +117,12 @@ def compare(title: str, parts: Parts, times: int, peers: list[str]) -> Section:
 
 def fit(kind: Any, params: dict[str, Any], parts: Parts) -> Any:
     return kind(random_state=0, **params).fit(parts.X, parts.y)
+
+
+def rank_classes(model: Any, X: csr_array) -> np.ndarray:
+    """Return the classes that a model ranks first, -1 pads."""
+    ranks = model.rank(X, DEPTH)
+    return np.where(ranks >= 0, model.classes_[np.maximum(ranks, 0)], -1)
 
 
 def measure(parts: Parts, times: int, train: Callable[[], Any], rank: Callable[[Any], np.ndarray]) -> Measured:
@@ -133,6 +139,7 @@ def measure(parts: Parts, times: int, train: Callable[[], Any], rank: Callable[[
 
 
 def judge(parts: Parts, train_seconds: float, rank_seconds: float, ranked: np.ndarray) -> Measured:
+    """Return times and accuracy by the classes that each row ranks first."""
     if issparse(parts.y_test):
         hits = np.take_along_axis(parts.y_test.toarray(), np.maximum(ranked, 0), axis=1).astype(bool) & (ranked >= 0)
     else:
@@ -141,16 +148,15 @@ def judge(parts: Parts, train_seconds: float, rank_seconds: float, ranked: np.nd
     return Measured(train_seconds, microseconds, float(hits[:, 0].mean()), float(hits.any(axis=1).mean()))
 
 
-def measure_peer(parts: Parts, times: int, peer: str) -> tuple[float, float, np.ndarray]:
-    """Return seconds of the fastest training and ranking, and the ranks. Converting the rows is not timed."""
-    name, params = PEERS[peer]
+def measure_peer(parts: Parts, times: int, name: str, params: Mapping[str, Any]) -> tuple[float, float, np.ndarray]:
+    """Return seconds of the fastest training and ranking, and the ranked classes. Converting the rows is not timed."""
     session = Session()
     python = build_environments([name], session, NullProgress())[name].python
     target = session.catalog.learner(name).spec.load
     with tempfile.TemporaryDirectory() as folder:
         for file, matrix in (("X", parts.X), ("Y", indicator(parts.y)), ("X_test", parts.X_test)):
             save_npz(Path(folder) / f"{file}.npz", csr_array(matrix).astype(np.float32))
-        words = [str(python), "-c", CHILD, folder, str(target), json.dumps(params), str(times), str(DEPTH)]
+        words = [str(python), "-c", CHILD, folder, str(target), json.dumps(dict(params)), str(times), str(DEPTH)]
         subprocess.run(
             words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )  # the tools print progress bars

@@ -44,9 +44,12 @@ def name_of(source: str) -> str:
     return source if "(" in source else Path(source).name.partition(".")[0]
 
 
-def read_source(source: str) -> Parts:
+def read_source(source: str, representation: str | None = None, split: str | None = None) -> Parts:
+    """Read a source. A representation and a split are those of `harness run`; neither applies to a .npz file."""
     if source.endswith(".npz"):
         return read_arrays(Path(source))
+    if representation or split:
+        return read_named(source, representation or "tfidf", split)
     return read_titles(Path(source)) if "/" in source else read_named(source)
 
 
@@ -58,14 +61,14 @@ def read_arrays(file: Path) -> Parts:
     return renumber(X[train], y[train], X[test], y[test])
 
 
-def read_named(name: str) -> Parts:
-    """Read a dataset with its own split, or a fifth held out, as tf-idf."""
+def read_named(name: str, representation: str = "tfidf", split: str | None = None) -> Parts:
+    """Read a dataset, by default as tf-idf, with its own first split or a fifth held out."""
     session = Session()
     dataset = resolve_dataset(parse_dataset(name), session.catalog)
     data = open_dataset(Path(preparer(session)(dataset).folder))
-    split = f"given:{next(iter(data.splits))}" if data.splits else "holdout:0.2"
+    split = split or (f"given:{next(iter(data.splits))}" if data.splits else "holdout:0.2")
     train, test = draw_split(parse_split(split), data.rows, 0, data.splits, data.y)
-    X, X_test = represented(data, "tfidf", train, test)
+    X, X_test = represented(data, representation, train, test)
     return renumber(X, data.y[train], X_test, data.y[test])
 
 

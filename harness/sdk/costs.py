@@ -22,7 +22,7 @@ COSTS = (0.3, 1.0, 3.0, 10.0)
 """The costs that `C="auto"` tries, smallest first."""
 HELD_OUT = 0.1
 """Share of the training rows that judge, at most."""
-SAMPLE = 0.15
+SAMPLE = 0.12
 """Share of the other rows that the path is trained on: choosing shall take about half the time of a training."""
 
 
@@ -88,7 +88,7 @@ def settle_cost(
         Their labels, as positions in `classes_`.
     seed : int
         Seed of the sample and of the training.
-    share : float, default=0.15
+    share : float, default=0.12
         Share of the rows that are not held out to train on.
     **given
         Passed on to `_train_path`, such as the taxonomy.

@@ -109,7 +109,7 @@ def test_the_highest_share_of_held_out_rows_wins_and_the_smallest_cost_on_ties(r
     assert settle_cost(learner, "auto", X, as_labels(y[:, np.newaxis]), 0, truth=y) == expected
     ((rows, labels, classes),) = learner.seen
     assert_array_equal(classes[labels.indices], y[rows[:, 0]])
-    assert len(rows) == round(0.15 * 540)
+    assert len(rows) == round(0.12 * 540)
     assert settle_cost(learner, 7, X, as_labels(y[:, np.newaxis]), 0, truth=y) == 7.0
     assert len(learner.seen) == 1  # a number is taken without training
 

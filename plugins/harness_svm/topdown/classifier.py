@@ -24,7 +24,7 @@ from harness_svm.hierarchy import Hierarchy, choose_hierarchy
 from harness_svm.linear import draw_seed
 from harness_svm.topdown.kernels.branches import Branches
 
-SAMPLE_OF_TREES = 0.12
+SAMPLE_OF_TREES = 0.07
 """Share of the rows that choose the cost: less than of flat learners, since parts of the work depend on the classes."""
 MOST_NODE_SCORES = 4_000_000
 """Maximum number of node scores in memory at a time."""

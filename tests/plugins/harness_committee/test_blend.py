@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,9 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from harness.sdk import Labels, frozen
 from harness_committee import Blend, Committee
-from harness_committee.blend import fit_temperature, fit_weights
+from harness_committee.blend import LEAST_SAMPLED, fit_temperature, fit_weights, sample_rows
 from harness_prototype import PA
 from harness_svm import HSVM, CrammerSinger, LabelTree
 from problems import as_indicator
@@ -129,6 +132,47 @@ def test_temperatures_are_fitted_on_rows_that_the_learners_have_not_seen():
     assert chances.mean() < 0.8
 
 
+@SHARED
+@given(n=st.integers(1, 5000), share=st.floats(0, 1), n_classes=st.integers(1, 3))
+def test_a_sample_has_its_share_of_the_rows_and_two_classes(n, share, n_classes):
+    random = np.random.default_rng(n)
+    train, y = random.permutation(n), random.integers(0, n_classes, n)
+    labels = Labels(frozen(np.arange(n + 1), np.int64), frozen(y, np.int32))
+    rows = sample_rows(train, labels, share)
+    assert np.all(np.diff(rows) > 0)
+    size = min(n, max(LEAST_SAMPLED, round(share * n)))
+    if np.unique(y[train[:size]]).size > 1:
+        assert set(rows.tolist()) == set(train[:size].tolist())
+    else:
+        assert rows.size == n
+
+
+class CountsRows(LinearSVC):
+    """Keeps the number of rows of each training."""
+
+    counts: ClassVar[list[int]] = []
+
+    def fit(self, X, y):
+        self.counts.append(X.shape[0])
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("sample", "expected"), [(0.5, 1350), (1.0, 2700), (0.0, LEAST_SAMPLED)])
+def test_copies_are_trained_on_the_sample_and_learners_on_all_rows(sample, expected):
+    CountsRows.counts.clear()
+    Blend([CountsRows(), CountsRows(C=0.1)], sample=sample, random_state=0).fit(*data(n=3000))
+    assert sorted(CountsRows.counts) == [expected, expected, 3000, 3000]
+
+
+def test_classes_that_the_sample_lacks_do_not_disturb_the_weights():
+    X, y = data(n=2500)
+    y = np.concatenate([np.arange(40), 100 + y[40:]])  # the classes with one row come first
+    good, useless = CrammerSinger(random_state=0), PA(passes=1, C=1e-9, random_state=0)
+    blend = Blend([good, useless], random_state=1).fit(X, y)
+    assert blend.weights_[0] > 0.8
+    assert_array_equal(blend.classes_, np.unique(y))
+
+
 def test_flat_and_tree_learners_that_take_no_sparse_scores_blend_too(tmp_path):
     X, y = data(n=400)
     blend = Blend([LogisticRegression(), LabelTree(trees=2, leaf_classes=3, fanout=2)], random_state=0).fit(X, y)
@@ -159,6 +203,7 @@ def test_rows_with_several_labels_are_blended():
         (Blend([PA()]), "learners=.*: must be a list of two or more learners with scores"),
         (Blend([PA(), Committee()], candidates=0), "candidates=0: must be an integer"),
         (Blend("pa, ooz"), "learners='pa, ooz': must be a list of two or more"),
+        (Blend(sample=1.5), "sample=1.5: must be a number from 0 to 1"),
         (Blend([PA(), 7]), "learners=.*: must be a list"),
     ],
     ids=str,
