@@ -1,15 +1,17 @@
 """Learners with many classes: training time, time for one label and for ten, R1 and R5.
 
-    python benchmarks/many_classes.py SOURCE... [--learners "pa;lomtree"] [--rows 5000]
+    python benchmarks/many_classes.py SOURCE... [--learners "pa;lomtree"] [--rows 5000] [--growth 1000,1000000]
 
-sources.py describes SOURCE: syn12k.npz, noc.csv, "zipf(rows=500000, classes=100000, features=300000)". Writes
-results/benchmarks/many-classes, one section per source; learners that are not chosen keep their rows. One thread, CPU
-time.
+sources.py describes SOURCE: syn12k.npz, noc.csv, "zipf(rows=500000, classes=100000, features=300000)". --growth adds
+pages of `directory` with these numbers of classes, two pages a class: `ff` with a million classes takes 2 minutes of
+CPU time and 5 GB. Writes results/benchmarks/many-classes, one section per source, and one with the growth of the costs;
+learners that are not chosen keep their rows. One thread, CPU time.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import resource
 import time
 from typing import Any
@@ -22,6 +24,8 @@ from timing import take_one_thread
 from harness.host.introspection import import_target
 
 DEPTH = 10
+GROWTH = "Growth with the classes"
+GROWN = re.compile(r"directory\(rows=\d+, classes=(\d+), features=300000, words=50\)")
 PA, LOMTREE = "harness_prototype.pa:PA", "harness_tree.lomtree:LOMtree"
 SET_UPS: dict[str, tuple[str, dict[str, Any]]] = {
     "ff": ("harness_index.ff:FF", {}),
@@ -53,12 +57,43 @@ def main() -> None:
     parser.add_argument("sources", nargs="*")
     parser.add_argument("--learners", default="ff;pa, one pass;lomtree, one pass", help="names with ; between them")
     parser.add_argument("--rows", type=int, default=5_000, help="test rows to predict at most")
+    parser.add_argument("--growth", default="", help="numbers of classes of `directory`, with , between them")
     args = parser.parse_args()
     take_one_thread()
-    for source in args.sources:
+    grown = [source_of(int(classes)) for classes in args.growth.split(",") if classes]
+    for source in [*args.sources, *grown]:
         parts = read_source(source)
         for name in args.learners.split(";"):
             save_section("many-classes", add_learner(f"`{name_of(source)}`", name.strip(), parts, args.rows))
+    if grown:
+        save_section("many-classes", describe_growth())
+
+
+def source_of(classes: int) -> str:
+    """Return the pages of `directory` with this number of classes."""
+    return f"directory(rows={2 * classes}, classes={classes}, features=300000, words=50)"
+
+
+def describe_growth() -> Section:
+    """Return the exponents of the costs of a label, from the saved sections of `directory`; three sizes at least."""
+    costs: dict[str, list[tuple[int, float, float]]] = {}
+    for section in read_sections("many-classes"):
+        if found := GROWN.search(section.title):
+            for name, _, one, ten, *_ in section.tables[0].rows:
+                costs.setdefault(name, []).append((int(found[1]), one, ten))
+    rows: list[list[Value]] = []
+    for name, points in costs.items():
+        if len(points) >= 3:
+            classes, one, ten = np.array(sorted(points)).T
+            rows.append([name, f"{classes[0]:,.0f} to {classes[-1]:,.0f}", slope(classes, one), slope(classes, ten)])
+    columns = [Column("learner"), Column("classes"), Column("one label", digits=2), Column("ten labels", digits=2)]
+    note = "Exponents: 0 is a cost that is independent of the number of classes K, 0.5 grows like the root of K."
+    return Section(GROWTH, [Table(columns, rows)], note)
+
+
+def slope(classes: np.ndarray, costs: np.ndarray) -> float:
+    """Return the slope of a line through the logarithms."""
+    return float(np.polyfit(np.log(classes), np.log(costs), 1)[0])
 
 
 def add_learner(title: str, name: str, parts: Parts, most_rows: int) -> Section:

@@ -32,9 +32,9 @@ from harness.system.machine import busy_processors, describe_machine
 from harness_synthetic.zipf import make_zipf
 from harness_vectors.isolet import load_isolet
 
-TRAINS = ("svm", "label-tree", "topdown-svm", "topdown-perceptron", "oaa", "shortlist")
+TRAINS = ("svm", "label-tree", "topdown-svm", "topdown-perceptron", "oaa", "shortlist", "blend")
 """Learners with parallel training."""
-DEFAULT_INSIDE = ("shortlist",)
+DEFAULT_INSIDE = ("shortlist", "blend")
 """Learners that wrap another one and have a default for it."""
 TIMES = 5
 COLUMNS = [

@@ -25,7 +25,7 @@ class PassLearner(Classifier):
     """
 
     loss: str
-    eta: float
+    eta: float | None
     decay: float
     passes: int
     random_state: int | np.random.RandomState | None
@@ -108,7 +108,12 @@ class PassLearner(Classifier):
     def _step(self, number: int) -> RegressorStep:
         """Return the settings of the steps in pass `number`."""
         adaptive = getattr(self, "step", "plain") == "adagrad"
-        return RegressorStep(LOSSES.index(self.loss), adaptive, float(self.eta * self.decay ** (number - 1)))
+        return RegressorStep(LOSSES.index(self.loss), adaptive, float(self._eta() * self.decay ** (number - 1)))
+
+    def _eta(self) -> float:
+        """Return the learning rate of the first pass."""
+        assert self.eta is not None, "only some learners have a default that depends on the passes"
+        return self.eta
 
     # -- ranking
 

@@ -220,3 +220,18 @@ def test_a_taxonomy_reaches_the_learners_that_take_one(recwarn):
     taxonomy = Taxonomy(np.array([-1, 0, 0, *(1 + np.arange(12) % 2)]), 3 + np.arange(12))
     Blend([HSVM(max_sweeps=300), PA(passes=2)], random_state=0).fit(X, y, taxonomy=taxonomy)
     assert not [each for each in recwarn if "no class tree" in str(each.message)]
+
+
+def test_two_threads_give_the_same_blend_as_one(monkeypatch):
+    X, y = data()
+    blends = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        blends.append(Blend([PA(passes=1), LabelTree()], random_state=0).fit(X, y))
+    one, two = blends
+    assert [type(model) for model in two.models_] == [PA, LabelTree]
+    assert_array_equal(one.temperatures_, two.temperatures_)
+    assert_array_equal(one.weights_, two.weights_)
+    ranks = one.rank(X, 5)
+    assert_array_equal(ranks, two.rank(X, 5))
+    assert_array_equal(one.scores(X, ranks), two.scores(X, ranks))

@@ -34,6 +34,16 @@ def test_the_default_budget_is_four_inner_nodes_per_class():
     assert LOMtree(passes=3, random_state=0).fit(X, y).tally_["t"][0] == 60
 
 
+@pytest.mark.parametrize(("passes", "eta"), [(1, 0.5), (4, 0.5), (8, 0.25), (20, 0.1), (40, 0.1)])
+def test_the_default_rate_is_two_by_passes_within_its_bounds(passes, eta):
+    X, y = problem(n=200)
+    default, same, other = (
+        LOMtree(passes=passes, random_state=0, **rate).fit(X, y) for rate in ({}, {"eta": eta}, {"eta": 1.1 * eta})
+    )
+    assert_array_equal(default.table_, same.table_)
+    assert not np.array_equal(default.table_, other.table_)
+
+
 def test_a_tree_without_inner_nodes_predicts_the_majority_class():
     X, y = problem()
     y[:500] = 3

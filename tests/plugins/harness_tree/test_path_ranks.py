@@ -99,6 +99,14 @@ def test_a_ranking_of_any_depth_takes_at_most_three_times_the_decisions_of_one_l
     assert_array_equal(tree.rank(X, 30)[:, 0], tree.rank(X, 1)[:, 0])
 
 
+@pytest.mark.parametrize("rows", [1, 3, 50])
+def test_the_ranks_of_a_row_are_independent_of_the_rows_ranked_with_it(rows):
+    X, y = problem(2)
+    tree = LOMtree(passes=3, random_state=0).fit(X[:300], y[:300])
+    apart = [tree.rank(X[first : first + rows], 7) for first in range(300, 400, rows)]
+    assert_array_equal(np.concatenate(apart), tree.rank(X[300:], 7))
+
+
 def test_ranks_two_to_five_are_better_than_by_the_ancestors_of_the_leaf():
     X, y = problem(1, n=3000, n_classes=60)
     tree = LOMtree(passes=5, random_state=0).fit(X[:2000], y[:2000])
