@@ -148,14 +148,11 @@ class Blend(Wrapper):
             truth = csr_array(
                 (np.ones(labels.indices.size), labels.indices, labels.indptr), shape=(rows.shape[0], self.classes_.size)
             )
-            # With threads, the final models are trained beside those that calibrate. Both of a learner take about the
-            # same time, so two threads end together if they are neighbours. With one thread the final models come
-            # later, so that not all are in memory together.
-            jobs = [job for pair in zip(final, trial, strict=True) for job in pair] if allowed_threads() > 1 else trial
-            fitted = in_threads(fit_member, jobs)
-            each = len(jobs) // len(trial)
-            self._calibrate(fitted[each - 1 :: each], rows[held], csr_array(truth[held]))
-            self.models_ = fitted[::each]
+            # With threads, the final models are trained beside those that calibrate. They take longer, so they start
+            # first. With one thread they come later, so that not all are in memory together.
+            fitted = in_threads(fit_member, [*final, *trial] if allowed_threads() > 1 else trial)
+            self._calibrate(fitted[-len(trial) :], rows[held], csr_array(truth[held]))
+            self.models_ = fitted[: -len(trial)]
             del fitted
         if not held.size or allowed_threads() == 1:
             self.models_ = in_threads(fit_member, final)
