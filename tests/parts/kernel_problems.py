@@ -14,6 +14,8 @@ from harness.sdk import Labels, frozen
 POSITIVE = st.sampled_from([0.0, 0.0, 0.0, 1.0, 0.5, 2.0, 1e-20, 3e-30, 0.1, 7.0])
 SIGNED = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
 """Few values, which give many ties and zero rows."""
+EXACT = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 7.0])
+"""Values whose sums are exact in any order, which decides ties alike in a kernel and a reference."""
 
 
 @dataclass(frozen=True)
