@@ -93,7 +93,7 @@ DEFINED = {
     "harness.models.fit": "fit_request, FitRequest",
     "harness.models.folder": "seal_of",
     "harness.models.model": "NamedClassifier, write_model",
-    "harness.models.predict": "CsvWriter, predict_rows, PredictionRequest",
+    "harness.models.predict": "answer_ahead, CsvWriter, predict_rows, PredictionRequest",
     "harness.models.serve": "_bind as bind_address, make_app, ServeSettings",
     "harness.models.update": "next_version",
     "harness.records.record": (
