@@ -35,7 +35,7 @@ from uvicorn.supervisors import Multiprocess
 
 from harness.errors import ModelError
 from harness.host.contract import Taxonomy
-from harness.models.card import card_to_plain, make_card
+from harness.models.card import describe_model
 from harness.models.model import Model, load_model
 
 SETTINGS = "HARNESS_SERVE"
@@ -153,7 +153,7 @@ class Predictions(BaseModel):
 
 def predict_batch(
     model: Model, rows: Sequence[Any], top: int, backoff: float | None = None, explain: bool = False
-) -> Predictions:
+) -> list[Prediction]:
     """Return the `top` best classes of each text or row of numbers.
 
     Parameters
@@ -193,7 +193,7 @@ def predict_batch(
         if explain:
             prediction.explanation = model.explain(rows[place]).to_plain()
         predictions.append(prediction)
-    return Predictions(predictions=predictions)
+    return predictions
 
 
 def _path_to(taxonomy: Taxonomy | None, position: int) -> list[str]:
@@ -206,22 +206,6 @@ def _path_to(taxonomy: Taxonomy | None, position: int) -> list[str]:
         path.append(taxonomy.node_names[node])
         node = int(taxonomy.parent[node])
     return path[::-1]
-
-
-def describe_model(model: Model) -> dict[str, Any]:
-    """Return the main facts of a model and its card, as plain values for JSON."""
-    manifest = model.manifest
-    return {
-        "learner": manifest.learner.name,
-        "parameters": dict(manifest.learner.params),
-        "representation": manifest.representation,
-        "input": "texts" if manifest.takes_text else "rows",
-        "data": {"name": manifest.data.name, "rows": manifest.data.rows, "classes": manifest.data.classes},
-        "expected_accuracy": manifest.expected.accuracy,
-        "accuracy_from": manifest.expected.known_from,
-        "fitted": manifest.fitted,
-        "card": card_to_plain(make_card(manifest, model.taxonomy)),
-    }
 
 
 @dataclass(frozen=True)
@@ -271,7 +255,7 @@ class _Batcher:
         first = group[0]
         try:
             every = [row for request in group for row in request.rows]
-            found = predict_batch(self.model, every, first.top, first.backoff, first.explain).predictions
+            found = predict_batch(self.model, every, first.top, first.backoff, first.explain)
         except Exception as error:  # code of a plugin can raise any error
             if len(group) > 1:
                 for request in group:
@@ -313,7 +297,7 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
     app = FastAPI(title="harness", description=f"Predictions of {model.manifest.learner.name}.", version="1")
     metrics = _Metrics()
     page, policy = _page()
-    description = describe_model(model)
+    description = describe_model(model.manifest, model.taxonomy)
 
     # Asynchronous, since FastAPI runs other functions in a thread, which takes longer than the comparison.
     async def check_token(authorization: Annotated[str, Header()] = "") -> None:
