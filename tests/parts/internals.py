@@ -242,6 +242,7 @@ MODULES = {
 PATCHED = {
     "BATCH_ROWS": "harness.sdk.reading.tables",
     "_open_stdin": "harness.models.predict",
+    "serve.MOST_CLASSES": "harness.models.serve",
     "queue._pack": "harness.cluster.queue",
     "queue.run_assignment": "harness.cluster.queue",
     "send.send_artifact": "harness.cluster.transfer",
