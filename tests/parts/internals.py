@@ -174,7 +174,7 @@ DEFINED = {
     "harness.sdk.reading.lines": "read_lines, read_text",
     "harness.sdk.reading.raw": "examine, kind_of, members_of as members_of_archive, open_raw, RawFiles, without_suffix",
     "harness.sdk.reading.sparse_text": "drop_unused_columns, read_svmlight, read_xmc",
-    "harness.sdk.reading.tables": "find_columns, open_table, read_batches, ReadOptions",
+    "harness.sdk.reading.tables": "find_columns, open_table, read_batches, ReadOptions, RowBatch",
     "harness.sdk.saving": "ALIGNED_BYTES, class_named, map_arrays, read_model, write_arrays",
     "harness.sdk.threads": "allowed_threads",
     "harness.sdk.wrappers": "rank_scores",

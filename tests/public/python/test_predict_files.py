@@ -15,8 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from harness.errors import DataError, HarnessError, ModelError
-from harness.sdk.reading.tables import RowBatch
-from internals import CsvWriter, PredictionRequest, answer_ahead, patch_internal, predict_rows
+from internals import CsvWriter, PredictionRequest, RowBatch, answer_ahead, patch_internal, predict_rows
 from messages import naming
 from small_titles import titles
 
