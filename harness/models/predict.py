@@ -29,7 +29,7 @@ from harness.errors import DataError, HarnessError, ModelError, next_step_after,
 from harness.files.atomic import staged_file
 from harness.host.contract import TableLayout
 from harness.models.answers import AnswerOptions, Answers, answer_rows, check_answers
-from harness.models.model import NO_CONFIDENCE, Model
+from harness.models.model import NO_CONFIDENCE, Model, check_share
 from harness.sdk.reading.tables import (
     ABSENT,
     FORMATS,
@@ -538,8 +538,7 @@ def _check(model: Model, request: PredictionRequest) -> None:
     check_answers(model, request.answers)
     if request.review is not None:
         _check_review(model, request)
-    if request.review is not None and not 0 < request.review <= 1:
-        raise ModelError("expected a confidence above 0 and up to 1, such as 0.9", culprit=f"--review {request.review}")
+        check_share("--review", request.review)
     if (request.review is None) != (request.review_out is None):
         raise ModelError("--review and --review-out must be given together")
     if request.review_out is not None and request.review_out == request.out:
