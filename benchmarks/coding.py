@@ -4,9 +4,9 @@
 
 Fits `pa` with `words` on short texts and codes random ones of them. The learner's own speed is that of `Model.answer`
 on the same texts in memory, by 8,192 at a time: texts to features, ranking, scores and confidence, which the command
-computes too. It has no start, and runs on one core; the command may use two. All are measured in turn, three times, and
-the fastest counts. CPU time is that of all threads; it suffers less from other load. The command's time includes its
-start, which is also measured by itself, with a file of one row.
+computes too. It runs on one core, and the command may use two. All are measured in turn, three times, and the fastest
+counts. CPU time is that of all threads; it suffers less from other load. The command's time includes its start, which
+is also measured by itself, with a file of one row.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 class Figures(NamedTuple):
-    """What was measured: the command with one row, the command with all rows, and the learner alone."""
+    """The fastest runs of the command with one row, of the command with all rows, and of the learner alone."""
 
     start: Spent
     command: Spent

@@ -1,7 +1,7 @@
 """One label tree, three of them, their blend with `pa`, and `C="auto"`, in one run; or built-in learners beside peers.
 
     python benchmarks/ensembles.py SOURCE... [--times 3] [--learners label-tree,svm] [--development]
-    python benchmarks/ensembles.py SOURCE... --peers omikuji-bonsai,omikuji-parabel [--representations words,chars]
+    python benchmarks/ensembles.py SOURCE... --peers omikuji-bonsai,omikuji-parabel [--representations "words;chars"]
 
 sources.py describes SOURCE. Prints R1, R5, and CPU time of training and of one label as ratios to the first row of
 each table: that of one tree, or of the learner at its default cost. With --development, test rows are set aside and a

@@ -69,7 +69,7 @@ def _raise_about(option: str, read: Callable[[], Any]) -> None:
 
 
 def answer_rows(model: Model, rows: Any, options: AnswerOptions) -> Answers:
-    """Return the answers for some rows, in the form that the model takes."""
+    """Return the answers for texts, or for rows of numbers if the model takes these."""
     if options.backoff is not None:
         return _nodes(model, rows, options.backoff)
     if options.threshold is not None:

@@ -101,6 +101,18 @@ def node_depth(taxonomy: Taxonomy) -> int:
     return int(taxonomy.levels()[taxonomy.class_node].max(initial=0))
 
 
+def path_to(taxonomy: Taxonomy | None, position: int) -> list[str]:
+    """Return the names of the nodes between the root and a class, without both."""
+    if taxonomy is None or not taxonomy.node_names:
+        return []
+    path = []
+    node = int(taxonomy.parent[taxonomy.class_node[position]])
+    while node >= 0 and taxonomy.parent[node] >= 0:
+        path.append(taxonomy.node_names[node])
+        node = int(taxonomy.parent[node])
+    return path[::-1]
+
+
 def class_shares(ranks: NDArray[np.int32], scores: Numbers, calibrator: Calibrator) -> Numbers:
     """Return a probability for each ranked class, such that the first one has its calibrated confidence; 0 for pads."""
     is_class = ranks >= 0

@@ -233,9 +233,19 @@ def card_to_text(card: Card, width: int = WIDTH) -> str:
     return "\n".join([*parts, "", "Use it:", *(f"  {line}" for line in card.usage)]) + "\n"
 
 
-def card_to_plain(card: Card) -> dict[str, Any]:
-    """Return a card as plain values for JSON."""
-    return asdict(card)
+def describe_model(manifest: ModelManifest, taxonomy: Taxonomy | None) -> dict[str, Any]:
+    """Return the main facts of a model and its card, as plain values for JSON."""
+    return {
+        "learner": manifest.learner.name,
+        "parameters": dict(manifest.learner.params),
+        "representation": manifest.representation,
+        "input": "texts" if manifest.takes_text else "rows",
+        "data": {"name": manifest.data.name, "rows": manifest.data.rows, "classes": manifest.data.classes},
+        "expected_accuracy": manifest.expected.accuracy,
+        "accuracy_from": manifest.expected.known_from,
+        "fitted": manifest.fitted,
+        "card": asdict(make_card(manifest, taxonomy)),
+    }
 
 
 def card_to_html(card: Card) -> str:

@@ -19,12 +19,12 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ MAX_MANIFEST_BYTES = 2**24
 SEAL = "sha256"
 """Key of the manifest that holds the checksum of all other keys."""
 
+Read = TypeVar("Read")
 SavedAs = Literal["archive", "skops"]
 """Way to save an estimator. archive: by its own method `save`. skops: by the package skops."""
 
@@ -260,6 +261,29 @@ def read_model_manifest(folder: Path) -> ModelManifest:
     return manifest
 
 
+def read_steadily(place: Path, read: Callable[[], Read]) -> Read:
+    """Return the result of reading a model from one version of its folder; read again if it was replaced meanwhile."""
+    while True:
+        before = _version_of(place)
+        try:
+            result = read()
+        except ModelError:
+            if before == _version_of(place):
+                raise
+        else:
+            if before == _version_of(place):
+                return result
+
+
+def _version_of(place: Path) -> tuple[int, int] | None:
+    """Return the identity of the folder, since another may have the same name later; None if it does not exist."""
+    try:
+        found = place.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_mtime_ns  # the number of a removed folder may be given to the next one
+
+
 def _read_manifest_file(folder: Path) -> str:
     path = folder / MANIFEST
     try:
@@ -318,6 +342,12 @@ def _check_inside(folder: Path, name: str) -> None:
     for parent in list(pure.parents)[:-1]:
         if (folder / parent).is_symlink():
             raise ModelError(f"{parent} is a link", next_step="Copy the files themselves into the folder.")
+
+
+def check_listed(manifest: ModelManifest, file: str) -> None:
+    """Raise ModelError if the manifest has no checksum for a file."""
+    if file not in manifest.files:
+        raise ModelError(f"its manifest does not list {file!r}")
 
 
 def check_only_listed(folder: Path, name: str, files: Mapping[str, FileFacts]) -> None:

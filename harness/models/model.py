@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,12 @@ from harness.models.explain import Explanation, explain
 from harness.models.folder import (
     ClassNames,
     ModelManifest,
+    check_listed,
     check_only_listed,
     new_folder,
     read_classes,
     read_model_manifest,
+    read_steadily,
     write_classes,
     write_model_manifest,
 )
@@ -48,7 +50,6 @@ from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
 from harness.trials.data import FittedRepresentation
 from harness.trials.predict import KEPT_SCORES, all_scores, gives_scores, rank_with_scores
 
-Read = TypeVar("Read")
 NO_CONFIDENCE = "the learner ranks classes without scores, so there is no confidence"
 NO_CLASS = ""
 """Class name that is predicted for a row without known features."""
@@ -481,7 +482,7 @@ def load_model(
     """
     place = Path(folder)
     folders = make_session(plugins_dirs).folders
-    manifest = _read_steadily(place, lambda: read_model_manifest(place))
+    manifest = read_steadily(place, lambda: read_model_manifest(place))
     if not _is_installed(manifest.learner.distribution):
         folders += plugin_folders()
     session = Session(folders)
@@ -502,30 +503,7 @@ def open_model(place: Path, session: Session, trusted: Iterable[str] = ()) -> Mo
 
     If `harness update` replaces the folder meanwhile, the new version is loaded.
     """
-    return _read_steadily(place, lambda: _open(place, session, frozenset(trusted)))
-
-
-def _read_steadily(place: Path, read: Callable[[], Read]) -> Read:
-    """Return the result of reading a model from one version of its folder; read again if it was replaced meanwhile."""
-    while True:
-        version = _version_of(place)
-        try:
-            result = read()
-        except ModelError:
-            if version == _version_of(place):
-                raise
-        else:
-            if version == _version_of(place):
-                return result
-
-
-def _version_of(place: Path) -> tuple[int, int] | None:
-    """Return the identity of the folder, since another may have the same name later; None if it does not exist."""
-    try:
-        found = place.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_ino, found.st_mtime_ns  # the number of a removed folder may be given to the next one
+    return read_steadily(place, lambda: _open(place, session, frozenset(trusted)))
 
 
 def _open(place: Path, session: Session, trusted: frozenset[str]) -> Model:
@@ -550,7 +528,7 @@ def _load_learner(folder: Path, manifest: ModelManifest, session: Session, trust
     found = next((entry for entry in session.catalog.learners if entry.spec.name == part.name), None)
     if found is not None and found.spec.environment:
         return _load_in_environment(folder, manifest, found, session, trusted)
-    _check_listed(manifest, part.file)
+    check_listed(manifest, part.file)
     return load_learner(folder / part.file, part, session.catalog, trusted)
 
 
@@ -573,15 +551,9 @@ def _load_representation(folder: Path, manifest: ModelManifest, trusted: Iterabl
     if manifest.representation is None:
         return None
     start = f"{REPRESENTATION}/"
-    _check_listed(manifest, f"{start}{PLAN}")
+    check_listed(manifest, f"{start}{PLAN}")
     listed = [name.removeprefix(start) for name in manifest.files if name.startswith(start)]
     return load_representation(folder / REPRESENTATION, lambda path: read_foreign(path, trusted), listed)
-
-
-def _check_listed(manifest: ModelManifest, file: str) -> None:
-    """Raise ModelError if the manifest has no checksum for a file."""
-    if file not in manifest.files:
-        raise ModelError(f"its manifest does not list {file!r}")
 
 
 def _check_figures(manifest: ModelManifest, classes: ClassNames, folder: Path) -> None:

@@ -29,7 +29,7 @@ from harness.errors import DataError, HarnessError, ModelError, next_step_after,
 from harness.files.atomic import staged_file
 from harness.host.contract import TableLayout
 from harness.models.answers import AnswerOptions, Answers, answer_rows, check_answers
-from harness.models.model import NO_CONFIDENCE, Model
+from harness.models.model import NO_CONFIDENCE, Model, check_share
 from harness.sdk.reading.tables import (
     ABSENT,
     FORMATS,
@@ -482,20 +482,30 @@ def answer_ahead(
         Returns the texts of a batch in the form that the learner takes.
     answer : callable
         Returns the answers.
+
+    Yields
+    ------
+    RowBatch, Answers
+        Each batch with its answers, in the order of the batches. If the caller stops, or after an error, batches that
+        no thread has begun are dropped.
     """
     first = next(batches)
     yield first, answer(represent(first))
     waiting: deque[tuple[RowBatch, Future[Answers]]] = deque()
-    with ThreadPoolExecutor(1) as first_thread, ThreadPoolExecutor(1) as second_thread:
-        while isinstance(batch := _next_or_error(batches), RowBatch):
-            represented = first_thread.submit(represent, batch)
-            waiting.append((batch, second_thread.submit(_answer_when_ready, answer, represented)))
-            if len(waiting) > BATCHES_AHEAD:
+    with ThreadPoolExecutor(1) as representing, ThreadPoolExecutor(1) as answering:
+        try:
+            while isinstance(following := _next_or_error(batches), RowBatch):
+                represented = representing.submit(represent, following)
+                waiting.append((following, answering.submit(_answer_when_ready, answer, represented)))
+                if len(waiting) > BATCHES_AHEAD:
+                    yield _when_ready(*waiting.popleft())
+            while waiting:
                 yield _when_ready(*waiting.popleft())
-        while waiting:
-            yield _when_ready(*waiting.popleft())
-    if batch is not None:
-        raise batch
+        finally:  # else Ctrl-C would wait for all batches ahead
+            for threads in (representing, answering):
+                threads.shutdown(wait=False, cancel_futures=True)
+    if following is not None:
+        raise following
 
 
 def _next_or_error(batches: Iterator[RowBatch]) -> RowBatch | HarnessError | None:
@@ -528,8 +538,7 @@ def _check(model: Model, request: PredictionRequest) -> None:
     check_answers(model, request.answers)
     if request.review is not None:
         _check_review(model, request)
-    if request.review is not None and not 0 < request.review <= 1:
-        raise ModelError("expected a confidence above 0 and up to 1, such as 0.9", culprit=f"--review {request.review}")
+        check_share("--review", request.review)
     if (request.review is None) != (request.review_out is None):
         raise ModelError("--review and --review-out must be given together")
     if request.review_out is not None and request.review_out == request.out:

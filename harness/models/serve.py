@@ -1,7 +1,7 @@
 """Serve a model over HTTP: predictions as JSON, an OpenAPI schema, metrics for Prometheus, and a small web page.
 
-A worker process predicts one batch at a time, since learners may not be thread-safe: all requests that wait, together.
-Several workers share the port.
+A worker process predicts the rows of all waiting requests in one call. It makes one call at a time, since learners may
+not be thread-safe. Several workers share the port.
 """
 
 # There is no `from __future__ import annotations`, since FastAPI evaluates annotations of functions inside `make_app`.
@@ -34,8 +34,8 @@ from starlette.requests import ClientDisconnect
 from uvicorn.supervisors import Multiprocess
 
 from harness.errors import ModelError
-from harness.host.contract import Taxonomy
-from harness.models.card import card_to_plain, make_card
+from harness.models.back_off import path_to
+from harness.models.card import describe_model
 from harness.models.model import Model, load_model
 
 SETTINGS = "HARNESS_SERVE"
@@ -47,7 +47,7 @@ MOST_TOGETHER = 100
 APP = "harness.models.serve:app_from_environment"
 """Import path from which worker processes start."""
 MOST_CLASSES = 100_000
-"""Most classes in an answer, over all rows."""
+"""Most classes in an answer, over all rows, and in the answers that are in memory together."""
 MOST_ERRORS = 20
 """Most errors in the answer to an invalid request."""
 MOST_SHOWN = 1_000
@@ -153,7 +153,7 @@ class Predictions(BaseModel):
 
 def predict_batch(
     model: Model, rows: Sequence[Any], top: int, backoff: float | None = None, explain: bool = False
-) -> Predictions:
+) -> list[Prediction]:
     """Return the `top` best classes of each text or row of numbers.
 
     Parameters
@@ -183,7 +183,7 @@ def predict_batch(
         for rank, name in enumerate(names):
             if name:
                 score = None if found.scores is None else float(found.scores[place, rank])
-                path = _path_to(model.taxonomy, int(found.positions[place, rank]))
+                path = path_to(model.taxonomy, int(found.positions[place, rank]))
                 classes.append(RankedClass(name=name, score=score, path=path))
         confidence = None if found.confidence is None else float(found.confidence[place])
         prediction = Prediction(text=text, confidence=confidence, classes=classes)
@@ -193,35 +193,7 @@ def predict_batch(
         if explain:
             prediction.explanation = model.explain(rows[place]).to_plain()
         predictions.append(prediction)
-    return Predictions(predictions=predictions)
-
-
-def _path_to(taxonomy: Taxonomy | None, position: int) -> list[str]:
-    """Return the names of the nodes between the root and a class, without both."""
-    if taxonomy is None or not taxonomy.node_names:
-        return []
-    path = []
-    node = int(taxonomy.parent[taxonomy.class_node[position]])
-    while node >= 0 and taxonomy.parent[node] >= 0:
-        path.append(taxonomy.node_names[node])
-        node = int(taxonomy.parent[node])
-    return path[::-1]
-
-
-def describe_model(model: Model) -> dict[str, Any]:
-    """Return the main facts of a model and its card, as plain values for JSON."""
-    manifest = model.manifest
-    return {
-        "learner": manifest.learner.name,
-        "parameters": dict(manifest.learner.params),
-        "representation": manifest.representation,
-        "input": "texts" if manifest.takes_text else "rows",
-        "data": {"name": manifest.data.name, "rows": manifest.data.rows, "classes": manifest.data.classes},
-        "expected_accuracy": manifest.expected.accuracy,
-        "accuracy_from": manifest.expected.known_from,
-        "fitted": manifest.fitted,
-        "card": card_to_plain(make_card(manifest, model.taxonomy)),
-    }
+    return predictions
 
 
 @dataclass(frozen=True)
@@ -236,7 +208,7 @@ class _Request:
 
 
 class _Batcher:
-    """Predicts the rows of all requests that wait at the same time at once: a row more costs little, a call much."""
+    """Predicts the rows of all waiting requests in one call, since a call costs much more than a further row."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -259,19 +231,31 @@ class _Batcher:
         if before < len(self.waiting) < MOST_TOGETHER:
             loop.call_soon(self._gather, loop, len(self.waiting))
             return
-        waiting, self.waiting = self.waiting, []
         groups: dict[Any, list[_Request]] = {}
-        for request in waiting:
+        for request in self._take_first():
             groups.setdefault((request.top, request.backoff, request.explain), []).append(request)
         for group in groups.values():
             self._answer(group)
+        if self.waiting:  # after the answers are sent
+            loop.call_soon(self._gather, loop, len(self.waiting))
+
+    def _take_first(self) -> list[_Request]:
+        """Remove and return the first waiting requests: one, or several with at most `MOST_CLASSES` classes in all."""
+        taken = classes = 0
+        for request in self.waiting:
+            classes += len(request.rows) * min(request.top, len(self.model.classes))
+            if taken and classes > MOST_CLASSES:
+                break
+            taken += 1
+        first, self.waiting = self.waiting[:taken], self.waiting[taken:]
+        return first
 
     def _answer(self, group: list[_Request]) -> None:
         """Answer requests with the same options; one by one if they fail together."""
         first = group[0]
         try:
             every = [row for request in group for row in request.rows]
-            found = predict_batch(self.model, every, first.top, first.backoff, first.explain).predictions
+            found = predict_batch(self.model, every, first.top, first.backoff, first.explain)
         except Exception as error:  # code of a plugin can raise any error
             if len(group) > 1:
                 for request in group:
@@ -313,7 +297,7 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
     app = FastAPI(title="harness", description=f"Predictions of {model.manifest.learner.name}.", version="1")
     metrics = _Metrics()
     page, policy = _page()
-    description = describe_model(model)
+    description = describe_model(model.manifest, model.taxonomy)
 
     # Asynchronous, since FastAPI runs other functions in a thread, which takes longer than the comparison.
     async def check_token(authorization: Annotated[str, Header()] = "") -> None:

@@ -85,7 +85,7 @@ def read_paper(
     quick : bool
         True for the quick version.
     datasets : sequence of str, default=()
-        Labels of the datasets to keep; empty for all. The label of a grid keeps all its members.
+        Labels of the datasets to keep; empty for all. The label of a grid keeps the members that the experiment has.
     given : mapping, optional
         Keys that replace those of the experiment.
 
@@ -110,12 +110,14 @@ def read_paper(
 
 
 def _other_datasets(experiment: Experiment, names: Sequence[str]) -> list[str]:
-    """Return the labels of the datasets of an experiment that are not named; the label of a grid names its members."""
+    """Return the labels of the datasets that are not named. The label of a grid names members that are not left out."""
     labels = [(group, ref.label.text) for group, refs in dataset_groups(experiment).items() for ref in refs]
     known = {name: name for pair in labels for name in pair}
     for name in names:
         choose(known, name, "dataset of this experiment")
-    return [label for group, label in labels if group not in names and label not in names]
+    left_out = experiment.leave_out
+    named = {label for group, label in labels if label in names or (group in names and label not in left_out)}
+    return [label for _, label in labels if label not in named]
 
 
 def run_paper(
@@ -268,16 +270,18 @@ def _spec_with_files(
 
 
 def holds_quick_version(name: str, folder: Path, catalog: Catalog) -> bool:
-    """Return whether a results folder has the quick version of an experiment, by its trials and datasets left out."""
+    """Return whether a results folder has the quick version of an experiment.
+
+    The number of trials decides, or the datasets left out if the quick version has as many trials: `--datasets` leaves
+    out further ones.
+    """
     path = experiment_path(name, catalog)
     raw = read_file(path)
     if "quick" not in raw or not (folder / EXPERIMENT).exists():
         return False
-    stored, full, quick = (
-        (table.get("trials"), table.get("leave_out"))
-        for table in (read_file(folder / EXPERIMENT), raw, quick_version(raw, str(path)))
-    )
-    return stored == quick != full
+    stored, quick = read_file(folder / EXPERIMENT), quick_version(raw, str(path))
+    differing = [key for key in ("trials", "leave_out") if quick.get(key) != raw.get(key)]
+    return bool(differing) and stored.get(differing[0]) == quick.get(differing[0])
 
 
 def default_out(paper: PaperExperiment) -> Path:

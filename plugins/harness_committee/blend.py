@@ -149,7 +149,7 @@ class Blend(Wrapper):
                 (np.ones(labels.indices.size), labels.indices, labels.indptr), shape=(rows.shape[0], self.classes_.size)
             )
             # With threads, the final models are trained beside those that calibrate. They take longer, so they start
-            # first. With one thread they come later, so that not all are in memory together.
+            # first. With one thread they are trained afterwards, when the others have left the memory.
             fitted = in_threads(fit_member, [*final, *trial] if allowed_threads() > 1 else trial)
             self._calibrate(fitted[-len(trial) :], rows[held], csr_array(truth[held]))
             self.models_ = fitted[: -len(trial)]
@@ -295,7 +295,10 @@ class Blend(Wrapper):
 
 
 def sample_rows(train: NDArray[np.int64], labels: Labels, share: float) -> NDArray[np.int64]:
-    """Return a share of the rows, which are in random order, sorted; all if the share has less than two classes."""
+    """Return a share of the rows, but at least `LEAST_SAMPLED`, sorted; all rows if the share has only one class.
+
+    The rows are in random order.
+    """
     sample = np.sort(train[: max(LEAST_SAMPLED, round(share * train.size))])
     return sample if np.unique(take_rows(labels, sample).indices).size > 1 else np.sort(train)
 

@@ -93,7 +93,7 @@ DEFINED = {
     "harness.models.fit": "fit_request, FitRequest",
     "harness.models.folder": "seal_of",
     "harness.models.model": "NamedClassifier, write_model",
-    "harness.models.predict": "CsvWriter, predict_rows, PredictionRequest",
+    "harness.models.predict": "answer_ahead, CsvWriter, predict_rows, PredictionRequest",
     "harness.models.serve": "_bind as bind_address, make_app, ServeSettings",
     "harness.models.update": "next_version",
     "harness.records.record": (
@@ -174,7 +174,7 @@ DEFINED = {
     "harness.sdk.reading.lines": "read_lines, read_text",
     "harness.sdk.reading.raw": "examine, kind_of, members_of as members_of_archive, open_raw, RawFiles, without_suffix",
     "harness.sdk.reading.sparse_text": "drop_unused_columns, read_svmlight, read_xmc",
-    "harness.sdk.reading.tables": "find_columns, open_table, read_batches, ReadOptions",
+    "harness.sdk.reading.tables": "find_columns, open_table, read_batches, ReadOptions, RowBatch",
     "harness.sdk.saving": "ALIGNED_BYTES, class_named, map_arrays, read_model, write_arrays",
     "harness.sdk.threads": "allowed_threads",
     "harness.sdk.wrappers": "rank_scores",
@@ -242,6 +242,7 @@ MODULES = {
 PATCHED = {
     "BATCH_ROWS": "harness.sdk.reading.tables",
     "_open_stdin": "harness.models.predict",
+    "serve.MOST_CLASSES": "harness.models.serve",
     "queue._pack": "harness.cluster.queue",
     "queue.run_assignment": "harness.cluster.queue",
     "send.send_artifact": "harness.cluster.transfer",

@@ -2,7 +2,7 @@ r"""Rows of table files: CSV and its relatives, JSON lines, Parquet, plain lines
 
 Training, prediction and the commands that describe data all read files with `open_table`: they read a file alike.
 The content decides the format, the delimiter and the compression; the name of a file only has to agree. Rows are read
-one at a time, each with its line number: a file of any size fits into memory.
+in batches, each row with its line number: a file of any size fits into memory.
 
 Examples
 --------
@@ -73,7 +73,7 @@ class Table:
         Names of the columns; of JSON lines, the keys of the first object.
     read : callable
         Function that yields line number and cells of the columns at the given positions.
-    values : Mapping[int, sequence of str
+    values : mapping of int to sequence of str
         By position of a column, all values that it may have, where the table declares them.
     layout : TableLayout
         How the file is written.

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from command import run_harness
+from internals import Session, read_paper
 from messages import NOTHING_TO_RUN, assert_names
 
 PLUGIN = """
@@ -16,7 +17,7 @@ def harness_experiments():
     return [
         ExperimentSpec(name="mini-table", resource="mini:mini.toml", published="mini:mini.csv", summary="a small one"),
         ExperimentSpec(name="mini-lost", resource="mini:lost.toml", published="mini:mini.csv"),
-        ExperimentSpec(name="mini-parts", resource="mini:parts.toml"),
+        ExperimentSpec(name="mini-parts", resource="mini:parts.toml", published="mini:parts.csv"),
     ]
 """
 MINI = """
@@ -54,12 +55,18 @@ PARTS = """
 name = "mini-parts"
 datasets = ["few=subsample(digits, examples=400)", "some=subsample(rcv1, examples=400)"]
 learners = ["pa"]
+
+[quick]
+trials = 1
 """
 PUBLISHED = """dataset,learner,metric,value,interval,source
 digits,pa,r1,95.0%,5%,"Mini 2026, table 1"
 digits,pa,train,10h,,"Mini 2026, table 1"
 rcv1,pa,r1,0.8,,"Mini 2026, table 1"
 web,pa,r1,0.4,,"Mini 2026, table 1"
+"""
+PUBLISHED_PARTS = """dataset,learner,metric,value,interval,source
+few,pa,r1,95.0%,,"Mini 2026, table 2"
 """
 
 
@@ -73,6 +80,7 @@ def plugins(tmp_path_factory):
     (package / "lost.toml").write_text('name = "mini-lost"\ndatasets = ["rcv1"]\nlearners = ["mmp"]\n')
     (package / "parts.toml").write_text(PARTS)
     (package / "mini.csv").write_text(PUBLISHED)
+    (package / "parts.csv").write_text(PUBLISHED_PARTS)
     return folder
 
 
@@ -173,6 +181,24 @@ def test_some_datasets_of_an_experiment_run_first_and_the_others_later_in_the_sa
     later = reproduce("mini-parts", "--out", out)
     assert_names(later.stderr, "rcv1")  # the whole experiment needs its data
     assert (out / "records.jsonl").read_text() == kept
+
+
+def test_a_quick_version_of_some_datasets_is_redrawn_as_one(reproduce, working_folder):
+    out = working_folder / "results" / "quick-few"
+    assert reproduce("mini-parts", "--quick", "--datasets", "few", "--out", out).returncode == 0
+    assert_names(reproduce("mini-parts", "--redraw", "--out", out).stdout, "QUICK")
+
+
+def test_the_name_of_a_grid_keeps_the_members_of_a_quick_version():
+    catalog = Session().catalog
+    whole = read_paper("lomtree-figure", catalog, datasets=["gaussians"])
+    quick = read_paper("lomtree-figure", catalog, quick=True, datasets=["gaussians"])
+    largest = "gaussians(classes=10000)"
+    named = read_paper("lomtree-figure", catalog, quick=True, datasets=[largest])
+    assert whole.experiment.leave_out == ()
+    assert quick.experiment.leave_out == (largest,)
+    assert len(named.experiment.leave_out) == 3
+    assert largest not in named.experiment.leave_out
 
 
 def test_an_unknown_dataset_of_an_experiment_is_an_error_that_lists_them(reproduce):

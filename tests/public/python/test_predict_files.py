@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 import numpy as np
@@ -13,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from harness.errors import DataError, HarnessError, ModelError
-from internals import CsvWriter, PredictionRequest, patch_internal, predict_rows
+from internals import CsvWriter, PredictionRequest, RowBatch, answer_ahead, patch_internal, predict_rows
 from messages import naming
 from small_titles import titles
 
@@ -334,3 +336,25 @@ def test_an_error_of_the_learner_in_any_batch_is_raised_and_nothing_is_written(m
     assert not (tmp_path / "coded.csv").exists()
     assert seen[0] == 4
     assert failing < len(seen) <= failing + 3  # BATCHES_AHEAD are answered meanwhile
+
+
+def test_batches_that_have_not_begun_are_dropped_when_the_caller_stops(monkeypatch):
+    shutdown, dropped, begun = ThreadPoolExecutor.shutdown, threading.Event(), []
+
+    def noting(pool, wait=True, **options):
+        shutdown(pool, wait, **options)
+        dropped.set()
+
+    def represent(batch):
+        begun.append(batch.lines[0])
+        if batch.lines[0] == 3:
+            dropped.wait(10)
+        return batch
+
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", noting)
+    batches = (RowBatch(("text",), [["welder"]], [line]) for line in range(1, 9))
+    answers = answer_ahead(batches, represent, lambda batch: batch.lines)
+    assert [next(answers)[1], next(answers)[1]] == [[1], [2]]
+    answers.close()
+    assert begun[:2] == [1, 2]
+    assert set(begun) <= {1, 2, 3}

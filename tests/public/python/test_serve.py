@@ -18,7 +18,7 @@ import uvicorn
 
 import harness
 from browser import start_browser
-from internals import ServeSettings, bind_address, make_app
+from internals import ServeSettings, bind_address, make_app, patch_internal
 from topic_model import fit_topics, new_topics
 
 TEXTS = ["steel welder", "ward nurse", "看護師"]
@@ -49,6 +49,19 @@ def start():
 @pytest.fixture(scope="module")
 def address(start, model):
     return start(model, most_rows=50, most_bytes=10_000)
+
+
+@pytest.fixture
+def sizes(monkeypatch):
+    """Return a list that gets the number of rows of each prediction."""
+    answer, sizes = harness.Model.answer, []
+
+    def counted(self, rows, k=1):
+        sizes.append(len(rows))
+        return answer(self, rows, k)
+
+    monkeypatch.setattr(harness.Model, "answer", counted)
+    return sizes
 
 
 def post(address, body, **more):
@@ -96,14 +109,7 @@ def test_predictions_are_those_of_the_model(address, model):
     assert found[2]["classes"] == []
 
 
-def test_requests_that_wait_together_are_predicted_together_and_get_their_own_answers(model, monkeypatch):
-    answer, sizes = harness.Model.answer, []
-
-    def counted(self, rows, k=1):
-        sizes.append(len(rows))
-        return answer(self, rows, k)
-
-    monkeypatch.setattr(harness.Model, "answer", counted)
+def test_requests_that_wait_together_are_predicted_together_and_get_their_own_answers(model, sizes):
     bodies = []
     for number in range(12):
         texts = (TEXTS * 2)[number % 3 : number % 3 + 1 + number % 4]
@@ -111,7 +117,6 @@ def test_requests_that_wait_together_are_predicted_together_and_get_their_own_an
     found = post_together(make_app(model, ServeSettings("any")), bodies)
     assert len(sizes) == 2  # one for each `top`
     assert sum(sizes) == sum(len(body["texts"]) for body in bodies)
-    monkeypatch.undo()
     for body, (status, got) in zip(bodies, found, strict=True):
         assert status == 200
         (alone,) = post_together(make_app(model, ServeSettings("any")), [body])
@@ -129,31 +134,27 @@ def test_a_bad_request_fails_alone_when_others_wait_with_it():
     assert found[0][1] == found[2][1]
 
 
-def test_requests_that_arrive_one_after_the_other_are_predicted_together(model, monkeypatch):
+def test_requests_that_arrive_one_after_the_other_are_predicted_together(model, sizes):
     """A further request reaches the application in a later turn of the event loop, before the first is answered."""
-    answer, sizes = harness.Model.answer, []
-
-    def counted(self, rows, k=1):
-        sizes.append(len(rows))
-        return answer(self, rows, k)
-
-    monkeypatch.setattr(harness.Model, "answer", counted)
     found = post_together(make_app(model, ServeSettings("any")), [{"texts": TEXTS}] * 3, turns_between=1)
     assert sizes == [9]
     assert [status for status, _ in found] == [200] * 3
 
 
-def test_no_request_waits_for_an_endless_row_of_others(model, monkeypatch):
-    answer, sizes = harness.Model.answer, []
-
-    def counted(self, rows, k=1):
-        sizes.append(len(rows))
-        return answer(self, rows, k)
-
-    monkeypatch.setattr(harness.Model, "answer", counted)
+def test_no_request_waits_for_an_endless_row_of_others(model, sizes):
     post_together(make_app(model, ServeSettings("any")), [{"texts": TEXTS[:1]}] * 250, turns_between=1)
     assert sum(sizes) == 250
     assert max(sizes) <= 101
+
+
+@pytest.mark.parametrize(("most", "expected"), [(6, [3, 3, 3]), (11, [3, 3, 3]), (12, [6, 3]), (18, [9])])
+def test_requests_for_many_classes_are_predicted_in_turn_to_limit_the_memory(model, sizes, monkeypatch, most, expected):
+    app, bodies = make_app(model, ServeSettings("any")), [{"texts": TEXTS, "top": 2}] * 3
+    expected_answers = post_together(app, bodies)
+    sizes.clear()
+    patch_internal(monkeypatch, "serve.MOST_CLASSES", most)
+    assert post_together(app, bodies) == expected_answers
+    assert sizes == expected
 
 
 PLAIN = json.dumps({"texts": ["steel welder"], "top": 2}).encode()
