@@ -104,7 +104,7 @@ class Blend(Wrapper):
 
     def __init__(
         self,
-        learners: Any = TREES_AND_PA,
+        learners: Any = "label-tree(trees=3, fanout=2), pa",
         *,
         candidates: int = 10,
         sample: float = 0.25,
