@@ -52,6 +52,9 @@ MOST_ERRORS = 20
 """Most errors in the answer to an invalid request."""
 MOST_SHOWN = 1_000
 """Longest value, as characters of JSON, that an error of an invalid request repeats."""
+ANSWER_SECONDS = 60
+"""Time in which a worker process must answer its parent. uvicorn's 5 s are too short on a busy machine: while a worker
+imports its packages it does not answer, and would be replaced again and again."""
 GRACE = 10
 """Time in seconds for running requests to finish after a signal."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -546,6 +549,7 @@ def serve(settings: ServeSettings, say: Callable[[str], None]) -> None:
         access_log=False,
         log_level="warning",
         timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=ANSWER_SECONDS,
     )
     with opened, suppress(KeyboardInterrupt):  # a signal is the ordinary end of a server
         if settings.workers == 1:
