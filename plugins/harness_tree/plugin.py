@@ -16,7 +16,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="logarithmic online multi-class tree: its splits are learned, even and pure",
             preload=("harness_tree.lomtree",),
             paper_params={"passes": 20},
-            tune={"eta": [None, 0.05, 0.2, 0.5]},
+            tune={"eta": [0.05, 0.1, 0.2, 0.5]},
         ),
         LearnerSpec(
             name="random-tree",

@@ -301,6 +301,8 @@ def test_every_built_in_grid_has_four_candidates_with_the_defaults_among_them():
         if entry.origin.distribution != BUILT_IN:
             continue
         spec, defaults = entry.spec, parameters_of(entry.spec)
+        if spec.name == "lomtree":
+            defaults = {**defaults, "eta": 0.1}  # what its rule gives for the default number of passes
         if not spec.tune:
             without.add(spec.name)
             continue
